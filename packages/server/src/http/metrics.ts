@@ -10,37 +10,9 @@ import { createInstruments, type Instruments } from "./instruments.ts"
 import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
-export interface Metrics extends FollowerMetrics {
-  /** A request failed for a reason that its caller did not cause. */
-  readonly failure: () => void
-  readonly request: (route: string, method: string, status: number, durationMs: number) => void
-  readonly commit: (entries: number, durationMs: number) => void
-  readonly entry: (lane: string) => void
-  readonly replay: () => void
-  /** The chain of this workspace has grown to this sequence. */
-  readonly advanced: (workspace: string, sequence: number) => void
-  readonly failedLogin: () => void
-  /** Entries were given out in an export of this format. */
-  readonly exported: (format: string, entries: number) => void
-  /** The contents of a workspace that had passed their time were destroyed. */
-  readonly expired: (result: { readonly entries: number; readonly held: number }) => void
-  readonly expiryFailed: () => void
-  /** An erasure is done, of so many entries. */
-  readonly erased: (entries: number) => void
-  readonly erasureFailed: () => void
-  readonly text: () => Promise<string>
-  /** A sweep of the archiver over all workspaces has ended. */
-  readonly archived: (state: {
-    readonly segments: number
-    readonly bytes: number
-    readonly overdueMs: number
-  }) => void
-  readonly archiveFailure: () => void
-  /** The durations of the last commits in milliseconds, ascending. */
-  readonly lastCommits: () => readonly number[]
-  /** Entries that each follower has not taken yet, of the workspace where they are most. */
-  readonly lags: () => readonly { readonly follower: string; readonly entries: number }[]
-}
+export type Metrics = ReturnType<typeof createMetrics>
+
+type Follower = (typeof followers)[number]
 
 const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
@@ -71,7 +43,7 @@ interface DatabaseGauges {
   readonly state: () => Promise<DatabaseState | undefined>
 }
 
-export function createMetrics(gauges: Gauges): Metrics {
+export function createMetrics(gauges: Gauges) {
   const registry = new Registry()
   const durations = createDurations(
     "tallystick_request_duration_seconds",
@@ -90,6 +62,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(instruments, gauges.clock, audited.left)
   return {
+    /** A request failed for a reason that its caller did not cause. */
     failure: () => failures.inc(),
     request: durations.observe,
     commit,
@@ -102,7 +75,8 @@ export function createMetrics(gauges: Gauges): Metrics {
     ...countExpiry(instruments),
     ...countErasures(instruments),
     packed: countPacking(instruments),
-    exported: (format, entries) => exports.inc({ format }, entries),
+    /** Entries were given out in an export of this format. */
+    exported: (format: string, entries: number) => exports.inc({ format }, entries),
     ...countArchiving(instruments),
     // Anyone may ask, as often as they like, and a text takes a millisecond of the main thread.
     text: singleFlight(async () => (await registry.metrics()) + durations.text()),
@@ -131,10 +105,7 @@ function describeService({ gauge }: Instruments, { version, queued, storage }: G
   )
 }
 
-function countWrites({
-  counter,
-  histogram,
-}: Instruments): Pick<Metrics, "commit" | "lastCommits" | "entry" | "replay" | "failedLogin"> {
+function countWrites({ counter, histogram }: Instruments) {
   const commits = histogram("tallystick_commit_duration_seconds", commitSeconds)
   const sizes = histogram("tallystick_commit_entries", entriesPerCommit)
   const entries = counter("tallystick_entries_total", "lane")
@@ -143,25 +114,27 @@ function countWrites({
   const last: number[] = []
   let committed = 0
   return {
+    /** The durations of the last commits in milliseconds, ascending. */
     lastCommits: () => last.toSorted((one, other) => one - other),
-    commit(count, durationMs) {
+    commit: (count: number, durationMs: number) => {
       last[committed++ % lastCommitsMax] = durationMs
       commits.observe(durationMs / 1000)
       sizes.observe(count)
     },
-    entry: (lane) => entries.inc({ lane }),
+    entry: (lane: string) => entries.inc({ lane }),
     replay: () => replays.inc(),
     failedLogin: () => failedLogins.inc(),
   }
 }
 
-function countExpiry({ counter }: Instruments): Pick<Metrics, "expired" | "expiryFailed"> {
+function countExpiry({ counter }: Instruments) {
   const runs = counter("tallystick_expiry_runs_total")
   const failures = counter("tallystick_expiry_failures_total")
   const bodies = counter("tallystick_expired_bodies_total")
   const held = counter("tallystick_expiry_held_total")
   return {
-    expired(result) {
+    /** The contents of a workspace that had passed their time were destroyed. */
+    expired: (result: { readonly entries: number; readonly held: number }) => {
       runs.inc()
       bodies.inc(result.entries)
       held.inc(result.held)
@@ -170,12 +143,13 @@ function countExpiry({ counter }: Instruments): Pick<Metrics, "expired" | "expir
   }
 }
 
-function countErasures({ counter }: Instruments): Pick<Metrics, "erased" | "erasureFailed"> {
+function countErasures({ counter }: Instruments) {
   const done = counter("tallystick_erasures_total")
   const entries = counter("tallystick_erased_entries_total")
   const failures = counter("tallystick_erasure_failures_total")
   return {
-    erased(count) {
+    /** An erasure is done, of so many entries. */
+    erased: (count: number) => {
       done.inc()
       entries.inc(count)
     },
@@ -187,7 +161,7 @@ function countFollowing(
   { gauge, histogram }: Instruments,
   clock: Clock,
   auditorLeft: () => number,
-): Pick<Metrics, "advanced" | "followed" | "signed" | "covered" | "left" | "lags"> {
+) {
   const behind = new Map(
     followers.map((follower) => [follower, new Map<string, { end: number; taken: number }>()]),
   )
@@ -196,7 +170,8 @@ function countFollowing(
    * when.
    */
   const uncovered = new Map<string, { first: number; last: number; sinceMs: number }>()
-  const lags: Metrics["lags"] = () => [
+  /** Entries that each follower has not taken yet, of the workspace where they are most. */
+  const lags = () => [
     { follower: "auditor", entries: auditorLeft() },
     ...[...behind].map(([follower, workspaces]) => {
       let entries = 0
@@ -216,7 +191,8 @@ function countFollowing(
   })
   return {
     lags,
-    advanced(workspace, sequence) {
+    /** The chain of this workspace has grown to this sequence. */
+    advanced(workspace: string, sequence: number) {
       for (const workspaces of behind.values()) {
         const known = workspaces.get(workspace)
         // There was no report yet, so assume that the follower was up to date.
@@ -228,19 +204,19 @@ function countFollowing(
         uncovered.set(workspace, { first: sequence, last: sequence, sinceMs: clock.elapsed() })
       else waiting.last = sequence
     },
-    followed(follower, workspace, taken, end) {
+    followed(follower: Follower, workspace: string, taken: number, end: number) {
       const workspaces = behind.get(follower)
       const known = Math.max(end, workspaces?.get(workspace)?.end ?? 0)
       // A follower that is up to date needs no record.
       if (taken >= known) workspaces?.delete(workspace)
       else workspaces?.set(workspace, { end: known, taken })
     },
-    left(which, workspace) {
+    left(which: readonly Follower[], workspace: string) {
       for (const follower of which) behind.get(follower)?.delete(workspace)
       if (which.includes("checkpointer")) uncovered.delete(workspace)
     },
-    signed: (lagMs) => checkpoints.observe(lagMs / 1000),
-    covered(workspace, sequence) {
+    signed: (lagMs: number) => checkpoints.observe(lagMs / 1000),
+    covered(workspace: string, sequence: number) {
       const waiting = uncovered.get(workspace)
       if (waiting === undefined || sequence < waiting.first) return
       // The entries after it are newer than those that it covers.
@@ -250,7 +226,7 @@ function countFollowing(
   }
 }
 
-function countPacking({ counter }: Instruments): Metrics["packed"] {
+function countPacking({ counter }: Instruments): FollowerMetrics["packed"] {
   const entries = counter("tallystick_packed_entries_total")
   const bytes = counter("tallystick_packed_bytes_total")
   return (count, length) => {
@@ -259,16 +235,18 @@ function countPacking({ counter }: Instruments): Metrics["packed"] {
   }
 }
 
-function countArchiving({
-  counter,
-  gauge,
-}: Instruments): Pick<Metrics, "archived" | "archiveFailure"> {
+function countArchiving({ counter, gauge }: Instruments) {
   const segments = gauge("tallystick_archive_segments")
   const bytes = gauge("tallystick_archive_bytes")
   const overdue = gauge("tallystick_archive_overdue_seconds")
   const failures = counter("tallystick_archive_failures_total")
   return {
-    archived(state) {
+    /** A sweep of the archiver over all workspaces has ended. */
+    archived(state: {
+      readonly segments: number
+      readonly bytes: number
+      readonly overdueMs: number
+    }) {
       segments.set(state.segments)
       bytes.set(state.bytes)
       overdue.set(state.overdueMs / 1000)
@@ -277,10 +255,7 @@ function countArchiving({
   }
 }
 
-function countAudit(
-  { counter, gauge }: Instruments,
-  clock: Clock,
-): Pick<Metrics, "audited" | "integrityFailure"> & { readonly left: () => number } {
+function countAudit({ counter, gauge }: Instruments, clock: Clock) {
   const failures = counter("tallystick_integrity_failures_total")
   const verified = counter("tallystick_audit_verified_entries_total")
   const failed = gauge("tallystick_audit_failed_entries")
@@ -292,7 +267,7 @@ function countAudit(
     it.set(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000),
   )
   return {
-    audited(summary) {
+    audited: (summary: AuditSummary) => {
       verified.inc(summary.verified - (last?.verified ?? 0))
       failed.set(summary.failed)
       unread.set(summary.unread)
