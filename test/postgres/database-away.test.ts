@@ -175,20 +175,25 @@ test(
     const database = openDatabase({ url, connections: 2 })
     const backend = async (): Promise<unknown> =>
       (await database.rows("SELECT pg_backend_pid()"))[0]
-    const hung = database.unsafe("SELECT FROM pg_sleep(0)", []).then(async () => {
-      // A commit then waits for a standby that does not come, which no timeout of the server ends.
-      await askDatabase(url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
-      await askDatabase(url, "SELECT pg_reload_conf()")
-      return await database.unsafe("INSERT INTO written VALUES (1)", [])
-    })
-    await systemClock.sleep(1000)
-    const before = await backend()
-    await assert.rejects(hung, /Query read timeout/)
-    for (let asked = 0; asked < 20; asked++) {
-      assert.deepEqual(await backend(), before)
-      await systemClock.sleep(20)
+    await askDatabase(url, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    await askDatabase(url, "SELECT pg_reload_conf()")
+    // Once the server has read that, a commit waits for a standby that does not come, which none of
+    // its timeouts ends.
+    const write = async (): Promise<never> => {
+      for (;;) await database.unsafe("INSERT INTO written VALUES (1)", [])
     }
-    await database.close()
+    const hung = assert.rejects(write(), /Query read timeout/)
+    try {
+      await systemClock.sleep(1000)
+      const before = await backend()
+      await hung
+      for (let asked = 0; asked < 20; asked++) {
+        assert.deepEqual(await backend(), before)
+        await systemClock.sleep(20)
+      }
+    } finally {
+      await database.close()
+    }
   },
 )
 
