@@ -184,7 +184,10 @@ test(
     }
     const hung = assert.rejects(write(), /Query read timeout/)
     try {
-      await systemClock.sleep(1000)
+      await eventually("a commit to wait", async () => {
+        const waits = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        return (await askDatabase(url, waits)).length > 0 || undefined
+      })
       const before = await backend()
       await hung
       for (let asked = 0; asked < 20; asked++) {

@@ -21,8 +21,8 @@ else await runOnPinned(join(folder, "..", "..", "..", "node_modules", ".bin", "n
 
 async function run() {
   if (process.argv0 === child && process.connected) endWithParent()
-  // Code is compiled, and types are taken out of it, once and not at every start in each of seven
-  // threads, where the means to do so would stay in memory. Threads find the folder in the
+  // Code is compiled, and types are taken out of it, once and not at every start in each
+  // thread, where the means to do so would stay in memory. Threads find the folder in the
   // environment; where it cannot be written, everything goes on without it.
   process.env.NODE_COMPILE_CACHE ??= join(folder, "..", ".cache")
   module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
