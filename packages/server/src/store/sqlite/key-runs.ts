@@ -144,6 +144,47 @@ export function mayHold(filter: Uint8Array, { start, step }: Probe): boolean {
   return true
 }
 
+/** How many filters are joined. */
+export const joinedFilters = 32
+
+/**
+ * Makes one array of the filters of 32 runs: bit r of its number p is bit p of filter r. A look-up
+ * mostly waits for memory, and eight numbers then answer for all of them.
+ */
+export function joinFilters(filters: readonly Uint8Array[]): Int32Array {
+  assert(filters.length === joinedFilters, "as many filters as a number has bits")
+  const joined = new Int32Array(filterBits)
+  const views = filters.map((filter) => new DataView(filter.buffer, filter.byteOffset))
+  const square = new Int32Array(joinedFilters)
+  for (let bit = 0; bit < filterBits; bit += joinedFilters) {
+    for (const [row, view] of views.entries()) square[row] = view.getInt32(bit / 8, true)
+    transpose(square)
+    joined.set(square, bit)
+  }
+  return joined
+}
+
+/** Turns rows of bits into columns: exchanges quarters, the quarters of these, and so on. */
+function transpose(square: Int32Array): void {
+  for (let side = 16, mask = 0xffff; side > 0; side >>= 1, mask ^= mask << side) {
+    for (let row = 0; row < square.length; row = ((row | side) + 1) & ~side) {
+      const [upper, lower] = [square[row] ?? 0, square[row | side] ?? 0]
+      const differing = ((upper >>> side) ^ lower) & mask
+      square[row] = upper ^ (differing << side)
+      square[row | side] = lower ^ differing
+    }
+  }
+}
+
+/** A bit for each of 32 joined runs: 0 if the run certainly has no such key. */
+export function joinedMayHold(joined: Int32Array, { start, step }: Probe): number {
+  let left = -1
+  // All eight numbers are read, so that none of these reads waits for another.
+  for (let count = 0, at = start; count < filterProbes; count++, at = bitAfter(at, step))
+    left &= joined[at] ?? 0
+  return left
+}
+
 export function bucketOf(key: string): number {
   return spread(key, key.length - 8, key.length, 0) & (buckets - 1)
 }

@@ -207,11 +207,11 @@ export function prepare(folder: string, progress?: UpgradeProgress): { readonly 
   const reads = journalReads(journal)
   prepareSearch(join(folder, "search.db"), reads)
   // All runs are due if an older version has filled the index.
-  const due = reads.lastN() - indexReads(index).filters(0).length * runEntries
+  const due = reads.lastN() - indexReads(index).runs() * runEntries
   for (let filled = 0; fillRun(reads, index); progress?.(filled, due)) filled += runEntries
   // The journal is older than the index. New keys would be missed, because their runs seem to be
   // complete already.
-  if (indexReads(index).filters(0).length * runEntries > reads.lastN())
+  if (indexReads(index).runs() * runEntries > reads.lastN())
     throw new Error(
       `index.db in ${folder} is of a later journal than journal.db; remove it, and it is made again`,
     )

@@ -207,6 +207,7 @@ export function indexReads(index: DatabaseSync) {
   const checkpoint = index.prepare(
     "SELECT size, root, note, signed_ms FROM checkpoints WHERE workspace = ?",
   )
+  const runs = index.prepare("SELECT count(*) AS runs FROM runs")
   const filters = index.prepare("SELECT run, filter FROM runs WHERE run >= ? ORDER BY run")
   const runsOfReceipt = index.prepare(
     "SELECT run FROM runs WHERE lowest_receipt <= ?1 AND highest_receipt >= ?1",
@@ -239,6 +240,7 @@ export function indexReads(index: DatabaseSync) {
         signedMs: Number(row["signed_ms"]),
       }
     },
+    runs: (): number => Number(runs.get()?.["runs"] ?? 0),
     filters: (fromRun: number): { run: number; filter: Uint8Array }[] =>
       filters
         .all(fromRun)

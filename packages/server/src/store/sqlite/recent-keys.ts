@@ -5,7 +5,8 @@
 import { strict as assert } from "node:assert"
 import { createKeyPlaces, type KeyPlaces } from "../../runtime/key-places.ts"
 import type { Place } from "./place-reads.ts"
-import { mayHold, probe, runEntries, runOf } from "./key-runs.ts"
+import { runEntries, runOf } from "./key-runs.ts"
+import { createRunFilters } from "./run-filters.ts"
 
 export interface Tail {
   /** Adds a recorded entry. */
@@ -38,10 +39,8 @@ interface Unsettled {
   readonly sequences: Float64Array
 }
 
-const certainlyNew = { runs: [] } as const
-
 export function createTail(): Tail {
-  const filters: Uint8Array[] = []
+  const filters = createRunFilters()
   const unsettled = new Map<number, Unsettled>()
   let lastN = 0
 
@@ -76,15 +75,7 @@ export function createTail(): Tail {
         const sequence = sequenceAt(run, workspace, run.keys.get(idem))
         if (sequence !== undefined) return { sequence }
       }
-      if (filters.length === 0) return certainlyNew
-      const wanted = probe(idem)
-      let runs: number[] | undefined
-      let run = 0
-      for (const filter of filters) {
-        if (mayHold(filter, wanted)) (runs ??= []).push(run)
-        run += 1
-      }
-      return runs === undefined ? certainlyNew : { runs }
+      return { runs: filters.runsOf(idem) }
     },
     byReceipt(workspace, receipt) {
       for (const run of unsettled.values()) {
@@ -96,14 +87,14 @@ export function createTail(): Tail {
       return undefined
     },
     settle(run, filter) {
-      assert.equal(run, filters.length, "runs are settled in their order")
-      filters.push(filter)
+      assert.equal(run, filters.count(), "runs are settled in their order")
+      filters.add(filter)
       unsettled.delete(run)
-      lastN = Math.max(lastN, filters.length * runEntries)
+      lastN = Math.max(lastN, filters.count() * runEntries)
     },
-    due: () => (lastN > 0 && runOf(lastN) > filters.length ? filters.length : undefined),
+    due: () => (lastN > 0 && runOf(lastN) > filters.count() ? filters.count() : undefined),
     lastN: () => lastN,
-    settledN: () => filters.length * runEntries,
+    settledN: () => filters.count() * runEntries,
   }
 }
 
