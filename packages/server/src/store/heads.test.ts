@@ -179,6 +179,13 @@ test("a file that another program writes to or replaces is not written to, and l
   assert.equal((await heads.get("a.example/1"))?.size, 5)
   heads.close()
   assert.equal(readFileSync(path, "utf8"), lineOf("a.example/2", headOf(9)))
+  // Moved aside, with another one in its place: the file still has a name, which no start reads.
+  const again = await openHeads(path)
+  renameSync(path, `${path}.aside`)
+  writeFileSync(path, lineOf("a.example/2", headOf(9)))
+  await assert.rejects(again.advance("a.example/2", headOf(10)), /was replaced by another program/)
+  again.close()
+  assert.equal(readFileSync(`${path}.aside`, "utf8"), lineOf("a.example/2", headOf(9)))
 })
 
 test("a file that is removed or moved away while it is open is written anew, with all heads", async (t) => {

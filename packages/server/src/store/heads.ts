@@ -74,13 +74,14 @@ export async function openHeads(path: string): Promise<Heads> {
   }
   const requireOwn = (): void => {
     // It was removed or moved away: the next start would know nothing of what was signed.
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    const there = statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (there === undefined) {
       replace()
       return reopen()
     }
-    const { size, nlink } = fstatSync(file)
-    if (nlink === 0) throw foreign(path, "replaced")
-    if (size !== good && !isTorn) throw foreign(path, "written to")
+    const { size, ino } = fstatSync(file, { bigint: true })
+    if (there.ino !== ino) throw foreign(path, "replaced")
+    if (size !== BigInt(good) && !isTorn) throw foreign(path, "written to")
   }
   const append = (line: string): void => {
     requireOwn()
