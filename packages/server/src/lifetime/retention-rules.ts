@@ -16,17 +16,26 @@ export interface RuledEntry {
 /**
  * The first rule that matches; undefined: the content is kept for ever. The service's own entries,
  * policies and consents only match rules that name them by their action. A withdrawal is kept as long
- * as a consent of the same day, if that is longer.
+ * as a consent of the same day, in whichever lane, if that is longer.
  */
 export function ruleOf(rules: readonly RetentionRule[], entry: RuledEntry): number | undefined {
   if (isLasting(entry)) return undefined
   const own = firstOf(rules, entry)
   if (!isWithdrawal(entry)) return own
-  // Without its withdrawal, an older consent would be valid again.
-  const ofConsents = firstOf(rules, { ...entry, action: consentAction })
-  if (own === undefined || ofConsents === undefined) return undefined
-  const daysOf = (rule: number): number => rules[rule]?.days ?? Infinity
-  return daysOf(own) < daysOf(ofConsents) ? ofConsents : own
+  // Without its withdrawal, an older consent would be valid again. It may be in another lane, because
+  // lanes have rules of their own, which change. The empty one stands for those that no rule names.
+  const lanes = new Set([entry.lane, "", ...rules.flatMap(({ lane }) => lane ?? [])])
+  let longest = own
+  for (const lane of lanes) {
+    const ofConsents = firstOf(rules, { ...entry, lane, action: consentAction })
+    if (longest === undefined || ofConsents === undefined) return undefined
+    if (daysOf(rules, longest) < daysOf(rules, ofConsents)) longest = ofConsents
+  }
+  return longest
+}
+
+function daysOf(rules: readonly RetentionRule[], rule: number): number {
+  return rules[rule]?.days ?? Infinity
 }
 
 export function isWithdrawal({ kind, action }: Pick<RuledEntry, "kind" | "action">): boolean {
