@@ -571,6 +571,21 @@ test("a file that a killed archiver has not recorded does not outlive the bodies
   await house.expectFiles([], "destroyed")
 })
 
+test("a segment whose file an erasure deletes before the segment is recorded loses no other body", async (t) => {
+  await using house = await openHouse(t)
+  const gone = { first: 5, last: 5 }
+  // The erasure begins after the archiver has looked for destroyed content, and ends before the
+  // segment is recorded.
+  await house.archiveLarger(async () => {
+    await house.destroy([[gone.first, gone.last]])
+    await removeFromArchive(house, workspace.id, [gone])
+  })
+  assert.deepEqual(await house.lacking(), [gone.first])
+  const { segments } = await house.archive()
+  assert.deepEqual(await house.lacking(), [gone.first])
+  await house.expectFiles(segments, "after the next sweep")
+})
+
 test("a file that is about to be recorded stays while other bodies are destroyed", async (t) => {
   await using house = await openHouse(t)
   await house.archiveLarger(async () => {

@@ -201,6 +201,8 @@ export async function archiveDue(
       return over
     }
     await removeDestroyed(parts, workspace, [document])
+    // Who destroyed some of it before it was recorded has deleted its file, so it was removed again.
+    if (segmentAt(await directory.list(id), document.first) === undefined) continue
     await archiving.drop(id, document, true)
     entries += document.last - document.first + 1
   }
