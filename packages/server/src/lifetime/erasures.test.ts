@@ -24,6 +24,8 @@ import { openMemory } from "../store/memory.ts"
 import { disclosuresFor, disclosuresOf, openEntry } from "../store/opened-entry.ts"
 import type { ErasureScope, Person } from "../store/documents.ts"
 import { StartError } from "../error.ts"
+import { recordEventsExport } from "../workspace/export-entries.ts"
+import { createTokens } from "../workspace/scoped-tokens.ts"
 import { eraseAgain } from "./erase-again.ts"
 import { startErasing } from "./erasing.ts"
 import { createErasures } from "./erasures.ts"
@@ -67,6 +69,7 @@ function openHouse(
   const erasures = createErasures(bend(own))
   return {
     ...store,
+    parts: own,
     erasures,
     /** Of another process with the same data. */
     otherErasures: () => createErasures(own),
@@ -457,6 +460,28 @@ test("two processes that carry out one erasure record each part of it once", asy
   )
   const parts = Array.from({ length: done?.value.parts ?? 0 }, () => "privacy.subject.erase")
   assert.deepEqual(actions, [...parts, "privacy.erasure.complete"])
+})
+
+test("what was handed out is complete: with exports made while content was being destroyed, and removed tokens", async () => {
+  const receipts: string[] = []
+  const asked = { format: "csv", filter: { query: "actor:usr_ada" } }
+  await using house = openHouse(undefined, undefined, (parts) => ({
+    ...parts,
+    async removeFromArchive() {
+      receipts.push(await recordEventsExport(parts, by, workspace, asked))
+    },
+  }))
+  await house.write([testEvent({ actor: ada })])
+  const subject = { id: ada.id, types: [ada.type] }
+  const tokens = createTokens({ ...house.parts, rootKeys: ["a root key"] })
+  const bound = { type: "activity", projectId: "core", subject } as const
+  const { document } = await tokens.create(by, workspace, bound, {})
+  const { asked: requested, done } = await house.erase({ id: ada.id }, "entries")
+  assert.deepEqual(requested.handedOut.tokens, [document.id])
+  const registry = house.served.registry
+  assert.equal(await registry.get("token", workspace.id, document.id), undefined)
+  const out = { packs: [], tokens: [document.id], exports: receipts, more: 0 }
+  assert.deepEqual([done.handedOut, receipts.length], [out, 1])
 })
 
 test("another process recognises destroyed fields, even with cached documents", async () => {

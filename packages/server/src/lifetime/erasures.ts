@@ -307,8 +307,10 @@ async function destroy(
   assert(said.length >= value.parts, "every part of an erasure is found")
   await list(parts, workspace, id, all)
   const sequences = new Set(all.flatMap((one) => [...sequencesIn(one)]))
-  const out = await handedOut(sourceOf(parts), workspace.id, sequences, value.subject)
   await destroyContent({ ...parts, journal: store.journal }, workspace.id, all)
+  // Afterwards, because packs and exports may have been made meanwhile.
+  const { subject, handedOut: before } = value
+  const out = await handedOut(sourceOf(parts), workspace.id, sequences, subject, before)
   const planned = await recordPlanned(parts, workspace, async (nowMs) => {
     const document = await required(registry, "erasure", workspace.id, id)
     if (document.value.state === "done") return undefined

@@ -18,24 +18,36 @@ const listedMax = 100
 /** The actions of the entries that record exports. */
 const exportActions = ["workspace.export", "workspace.events.export"]
 
-/** `sequences` are the person's entries. */
+/**
+ * `sequences` are the person's entries. `before` is what was found at the request of the erasure,
+ * which may have removed some of these tokens.
+ */
 export async function handedOut(
   source: HandedOutSource,
   workspace: string,
   sequences: ReadonlySet<number>,
   subject: Person | undefined,
+  before?: HandedOut,
 ): Promise<HandedOut> {
   const packs = await packsWith(source, workspace, sequences)
-  const tokens = await tokensFor(source, workspace, { sequences, subject, packs: new Set(packs) })
+  const given = { sequences, subject, packs: new Set(packs) }
+  const tokens = [
+    ...new Set([...(await tokensFor(source, workspace, given)), ...(before?.tokens ?? [])]),
+  ]
   // A call cannot have as many arguments as a person may have entries.
   const first = sequences.values().reduce((one, other) => Math.min(one, other), Infinity)
   const exports = await exportsSince(source, workspace, first)
   const all = [packs, tokens, exports]
-  const more = all.reduce((sum, { length }) => sum + Math.max(length - listedMax, 0), 0)
+  const others = all.reduce((sum, { length }) => sum + Math.max(length - listedMax, 0), 0)
   const [listedPacks = [], listedTokens = [], listedExports = []] = all.map((ids) =>
     ids.slice(0, listedMax),
   )
-  return { packs: listedPacks, tokens: listedTokens, exports: listedExports, more }
+  return {
+    packs: listedPacks,
+    tokens: listedTokens,
+    exports: listedExports,
+    more: Math.max(others, before?.more ?? 0),
+  }
 }
 
 async function packsWith(
