@@ -153,19 +153,20 @@ export async function removeFromArchive(
   workspace: string,
   ranges: readonly SequenceRange[],
 ): Promise<void> {
+  const [first, last] = [ranges[0]?.first, ranges.at(-1)?.last]
+  if (first === undefined || last === undefined) return
+  const document = await required(parts.registry, "workspace", workspace, workspace)
+  // Before the segments are listed: a file that is recorded meanwhile is then one of them.
+  for (const { ledgerId, before, end = Infinity } of epochsOf(document))
+    if (first <= end && last > before)
+      await parts.archiving.discardStrays(workspace, { ledgerId: toHex(ledgerId), before }, ranges)
   const segments = await createSegmentDirectory(parts.registry).list(workspace)
   let at = 0
   const hit = segments.filter((segment) => {
     while ((ranges[at]?.last ?? Infinity) < segment.first) at += 1
     return (ranges[at]?.first ?? Infinity) <= segment.last
   })
-  const [first, last] = [ranges[0]?.first, ranges.at(-1)?.last]
-  if (first === undefined || last === undefined) return
-  const document = await required(parts.registry, "workspace", workspace, workspace)
   await removeDestroyed(parts, document, hit)
-  for (const { ledgerId, before, end = Infinity } of epochsOf(document))
-    if (first <= end && last > before)
-      await parts.archiving.discardStrays(workspace, { ledgerId: toHex(ledgerId), before }, ranges)
 }
 
 /** Removes destroyed content from the segment of the newest archived entries. */

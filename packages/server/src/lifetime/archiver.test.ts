@@ -586,6 +586,34 @@ test("a segment whose file an erasure deletes before the segment is recorded los
   await house.expectFiles(segments, "after the next sweep")
 })
 
+test("a segment that is recorded while an erasure looks through the archive loses what was destroyed", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving } = house
+  const gone = { first: 5, last: 5 }
+  const destroyed = Promise.withResolvers<void>()
+  const looking = Promise.withResolvers<void>()
+  const archived = house.archiveLarger(
+    async () => {
+      await house.destroy([[gone.first, gone.last]])
+      destroyed.resolve()
+      await looking.promise
+    },
+    // The process dies once the segment is recorded.
+    { ...archiving, without: async () => assert.fail("killed") },
+  )
+  await destroyed.promise
+  const discardStrays: SegmentArchiving["discardStrays"] = async (...asked) => {
+    looking.resolve()
+    await assert.rejects(archived, /killed/)
+    await archiving.discardStrays(...asked)
+  }
+  const parts = { ...house, archiving: { ...archiving, discardStrays } }
+  await removeFromArchive(parts, workspace.id, [gone])
+  assert.ok(!(await house.stored()).includes(gone.first - 1))
+  await house.archive()
+  assert.deepEqual(await house.lacking(), [gone.first])
+})
+
 test("a file that is about to be recorded stays while other bodies are destroyed", async (t) => {
   await using house = await openHouse(t)
   await house.archiveLarger(async () => {
