@@ -614,6 +614,58 @@ test("a segment that is recorded while an erasure looks through the archive lose
   assert.deepEqual(await house.lacking(), [gone.first])
 })
 
+test("a running archiver goes on behind a segment whose file an erasure has deleted before it was recorded", async (t) => {
+  await using house = await openHouse(t)
+  const { archiving, limits } = house
+  const gone = { first: 5, last: 5 }
+  let isBusy = true
+  const { promise: failed, resolve: fail } = Promise.withResolvers<void>()
+  const { promise: archived, resolve: archive } = Promise.withResolvers<void>()
+  const { promise: swept, resolve: sweep } = Promise.withResolvers<void>()
+  const archiver = startArchiver(
+    {
+      ...house,
+      limits: { ...limits, archiveEveryMs: 1, archivePartialMs: 0 },
+      archiving: {
+        ...archiving,
+        oldest: async (...asked) => (isBusy ? undefined : archiving.oldest(...asked)),
+      },
+    },
+    {
+      isOurs: async () => true,
+      isHalted: () => false,
+      report({ kind }) {
+        if (kind === "not archived") fail()
+        if (kind === "archived") archive()
+        if (kind === "swept") sweep()
+      },
+    },
+  )
+  await swept
+  const dying = house.archiveLarger(
+    async () => {
+      await house.destroy([[gone.first, gone.last]])
+      await removeFromArchive(house, workspace.id, [gone])
+    },
+    { ...archiving, without: async () => assert.fail("killed") },
+  )
+  await assert.rejects(dying, /killed/)
+  isBusy = false
+  await failed
+  await Promise.race([archived, systemClock.sleep(5000)])
+  await archiver.close()
+  assert.deepEqual(await house.lacking(), [gone.first])
+  const segments = await house.segments()
+  assert.deepEqual(
+    segments.slice(0, 2).map(({ first, last }) => [first, last]),
+    [
+      [1, 64],
+      [65, 128],
+    ],
+  )
+  await house.expectFiles(segments, "archived")
+})
+
 test("a file that is about to be recorded stays while other bodies are destroyed", async (t) => {
   await using house = await openHouse(t)
   await house.archiveLarger(async () => {

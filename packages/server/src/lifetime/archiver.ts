@@ -110,6 +110,8 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
       for (const { bytes } of archived.segments) state.bytes += bytes
       state.overdueMs = Math.max(state.overdueMs, archived.overdueMs)
     } catch (error) {
+      // The segment at fault may be one that another process has not finished.
+      cleaned.delete(id)
       options.report({ kind: "not archived", workspace: id, error })
     }
   }
