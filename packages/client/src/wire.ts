@@ -1116,7 +1116,7 @@ export interface RetentionCounting {
 export interface RetentionRun {
   /** With 202: the run takes longer and continues. Ask again to wait for its end. */
   readonly isRunning: boolean
-  /** Entries whose contents were destroyed since the request. */
+  /** Entries whose contents the run has destroyed. */
   readonly entries: number
   /** Expired entries that a hold protects. */
   readonly held: number

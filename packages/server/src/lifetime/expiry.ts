@@ -30,6 +30,8 @@ export interface ExpiryResult {
   readonly entries: number
   /** Expired entries that a hold protects. */
   readonly held: number
+  /** Another request has begun the run. */
+  readonly isShared?: true
 }
 
 export interface Expiry {
@@ -62,7 +64,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
       const before = running.get(key)
       if (before !== undefined) {
         const done = await before
-        return done && { ...done, entries: 0 }
+        return done && { ...done, isShared: true }
       }
       const ended = run(by, workspace).finally(() => running.delete(key))
       running.set(key, ended)
@@ -261,7 +263,7 @@ export function startExpiry(
         if (!isSteady) await expiry.finish(workspace)
         if (result === undefined) continue
         days.set(workspace.id, today)
-        ran(result)
+        if (result.isShared !== true) ran(result)
       } catch (error) {
         if (!stop.signal.aborted) failed(workspace.id, error)
       }

@@ -52,7 +52,7 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
         const workspace = await changeable(service, workspaceId)
         const { expiry, clock, limits, metrics } = service
         const running = expiry.run(caller, workspace).then((done) => {
-          if (done !== undefined) metrics.expired(done)
+          if (done !== undefined && done.isShared !== true) metrics.expired(done)
           return { done }
         })
         const ended = await Promise.race([running, clock.sleep(limits.previewWaitMs)])
@@ -60,7 +60,8 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
           return { status: 202, body: { isRunning: true, entries: 0, held: 0 } }
         if (ended.done === undefined)
           throw new LedgerError("conflict", "another server of this ledger expires its contents")
-        return ok({ isRunning: false, ...ended.done })
+        const { entries, held } = ended.done
+        return ok({ isRunning: false, entries, held })
       },
     }),
   ]
