@@ -8,7 +8,12 @@ import type { Problem, Receipt } from "./wire.ts"
 export type Outcome = "rejected" | "unknown"
 
 /** Codes of this package, in addition to the service's. */
-export type LocalCode = "network_error" | "timeout" | "aborted" | "unexpected_answer"
+export type LocalCode =
+  | "network_error"
+  | "untrusted_certificate"
+  | "timeout"
+  | "aborted"
+  | "unexpected_answer"
 
 export interface Failure {
   /**
@@ -18,8 +23,8 @@ export interface Failure {
   /** A sentence for people. */
   readonly detail: string
   /**
-   * With `network_error`: the system's code, such as `ECONNREFUSED`, if fetch reveals it. Browsers
-   * do not.
+   * With `network_error` and `untrusted_certificate`: the system's code, such as `ECONNREFUSED`, if
+   * fetch reveals it. Browsers do not.
    */
   readonly systemCode?: string | undefined
   /** Of the answer; 0 if none arrived. */
@@ -128,6 +133,8 @@ export function networkFailureOf(cause: unknown): TallystickError {
     failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
   const isUnsent = attempts.length > 0 && attempts.every(isBeforeConnection)
   const systemCode = textOf(failure, "code")
+  if (systemCode !== undefined && certificateFault.test(systemCode))
+    return untrusted(systemCode, textOf(failure, "message") ?? "", cause)
   const named = systemCode === undefined ? "" : ` (${systemCode})`
   return new TallystickError({
     code: "network_error",
@@ -137,6 +144,22 @@ export function networkFailureOf(cause: unknown): TallystickError {
     systemCode,
     status: 0,
     outcome: isUnsent ? "rejected" : "unknown",
+    cause,
+  })
+}
+
+/** How Node names the faults of a certificate, which it checks before it sends anything. */
+const certificateFault =
+  /^(?:CERT_|CRL_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_|HOSTNAME_MISMATCH$|ERR_TLS_CERT_)/
+
+/** Waiting does not help: no attempt gets further until somebody acts. */
+function untrusted(systemCode: string, said: string, cause: unknown): TallystickError {
+  return new TallystickError({
+    code: "untrusted_certificate",
+    detail: `the server's certificate is not trusted (${systemCode}: ${said})`,
+    systemCode,
+    status: 0,
+    outcome: "rejected",
     cause,
   })
 }
@@ -154,7 +177,7 @@ function isBeforeConnection(error: unknown): boolean {
   )
 }
 
-function textOf(error: unknown, member: "code" | "syscall"): string | undefined {
+function textOf(error: unknown, member: "code" | "syscall" | "message"): string | undefined {
   const value = isObject(error) ? error[member] : undefined
   return typeof value === "string" ? value : undefined
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict"
+import { createServer as createTlsServer } from "node:https"
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net"
 import { test } from "node:test"
 import { createClient, type ClientOptions, type TallystickError } from "./index.ts"
@@ -141,4 +142,65 @@ test("a call that must not run twice is retried if nothing was sent, and runs on
   const { keyId } = await client.apiKeys.create("acme", { name: "one", scopes: ["read"] })
   assert.deepEqual([keyId, requests], ["one", ["POST /v1/workspaces/acme/api-keys HTTP/1.1"]])
   await server?.[Symbol.asyncDispose]()
+})
+
+// Of these tests alone: a key, and two certificates for localhost that it signed itself. The second
+// was valid on one day of 2020.
+const tlsKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgoiWQcs8JZB7AoFiB
+jHdvefdU29gzGYJgXUZWenUF7PChRANCAAQn2GS52tBQq4QLZVruJCn1FRwwfvP1
+6RiJ8pzhLIQUAWtM0uaf3slE4hnkR6QvigkKFc6gVi0aRSxw42rij8B7
+-----END PRIVATE KEY-----`
+const unknownAuthority = `-----BEGIN CERTIFICATE-----
+MIIBTzCB9qADAgECAgEBMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCWxvY2FsaG9z
+dDAgFw0yNjAxMDEwMDAwMDBaGA85OTk5MTIzMTIzNTk1OVowFDESMBAGA1UEAwwJ
+bG9jYWxob3N0MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEJ9hkudrQUKuEC2Va
+7iQp9RUcMH7z9ekYifKc4SyEFAFrTNLmn97JROIZ5EekL4oJChXOoFYtGkUscONq
+4o/Ae6M3MDUwFAYDVR0RBA0wC4IJbG9jYWxob3N0MB0GA1UdDgQWBBQZ1bY4JBvO
+9OWc54DABw+eRdkjNzAKBggqhkjOPQQDAgNIADBFAiEAvwC5lPSimmHzAMpRunIC
+kZSPFv5u9XstXtMJWYRwoUMCIAeYcJhCGYS8vwt9Np/fHSXi6xHRRXfMNn7HygYf
+21sc
+-----END CERTIFICATE-----`
+const expired = `-----BEGIN CERTIFICATE-----
+MIIBTDCB9KADAgECAgEBMAoGCCqGSM49BAMCMBQxEjAQBgNVBAMMCWxvY2FsaG9z
+dDAeFw0yMDAxMDEwMDAwMDBaFw0yMDAxMDIwMDAwMDBaMBQxEjAQBgNVBAMMCWxv
+Y2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCfYZLna0FCrhAtlWu4k
+KfUVHDB+8/XpGInynOEshBQBa0zS5p/eyUTiGeRHpC+KCQoVzqBWLRpFLHDjauKP
+wHujNzA1MBQGA1UdEQQNMAuCCWxvY2FsaG9zdDAdBgNVHQ4EFgQUGdW2OCQbzvTl
+nOeAwAcPnkXZIzcwCgYIKoZIzj0EAwIDRwAwRAIgJ6qtjg3bozVhQSIS6ELLn9IY
+1xWL4N8Y1DxcxwAEEXICIDyfvFbK/qVa28q13b2gDP9Fz0nr2g6hpPscav27R2Tf
+-----END CERTIFICATE-----`
+
+test("a certificate that is not trusted fails at once, and nothing was recorded", async () => {
+  for (const [cert, expectedCode] of [
+    [unknownAuthority, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    [expired, "CERT_HAS_EXPIRED"],
+  ] as const) {
+    let requests = 0
+    const server = createTlsServer({ key: tlsKey, cert }, (_, response) => {
+      requests += 1
+      response.end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo // it listens on a port
+    let attempts = 0
+    const client = createClient({
+      baseUrl: `https://127.0.0.1:${port}`,
+      waitMs: 1,
+      fetch: (...request) => {
+        attempts += 1
+        return fetch(...request)
+      },
+    })
+    const { code, systemCode, outcome, detail } = await failure(client.events.write(event))
+    server.close()
+    assert.deepEqual(
+      [code, systemCode, outcome, attempts, requests],
+      ["untrusted_certificate", expectedCode, "rejected", 1, 0],
+    )
+    assert.match(
+      detail,
+      new RegExp(`^the server's certificate is not trusted \\(${expectedCode}: .+\\)$`),
+    )
+  }
 })

@@ -108,6 +108,8 @@ function originOf(error: unknown, origin: string | undefined): string {
 function sentenceOf(error: TallystickError, baseUrl: string): string {
   const { status, code, systemCode, detail } = error
   if (code === "unexpected_answer") return `${detail}; is ${baseUrl} its address?`
+  if (code === "untrusted_certificate")
+    return `${detail}; if an authority of your own signed that of ${baseUrl}, set NODE_EXTRA_CA_CERTS to a file with its certificate`
   if (status !== 0 || code === "invalid_field") return detail
   const named = systemCode === undefined ? "" : ` (${systemCode})`
   return isUnanswered(error)
