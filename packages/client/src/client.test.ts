@@ -514,6 +514,26 @@ test("the client refuses a request that it cannot send, and does not show the ke
   createClient({ baseUrl: "", fetch })
 })
 
+test("a call without what it needs, as from a program without types, says so", async () => {
+  const untyped = createClient as (options?: unknown) => Client
+  for (const options of [undefined, null, "https://ledger.example.com"])
+    assert.throws(() => untyped(options), {
+      name: "TallystickError",
+      code: "invalid_field",
+      detail: "options must be an object with a baseUrl, such as https://ledger.example.com",
+    })
+  const { client, sent } = network([])
+  const writeBatch = client.events.writeBatch as (events?: unknown) => Promise<unknown>
+  for (const events of [undefined, { events: [event] }, [event, null]]) {
+    const { code, outcome, detail } = await failure(writeBatch(events))
+    assert.deepEqual(
+      [code, outcome, detail],
+      ["invalid_field", "rejected", "events must be an array of events"],
+    )
+  }
+  assert.equal(sent.length, 0)
+})
+
 test("an option that is misspelt or malformed is refused, and nothing is sent", async () => {
   // As from a program without types.
   const misspelt: object = { idempotencykey: "order-4711-created" }

@@ -1,4 +1,4 @@
-import { definedOf } from "@tallystick/proof"
+import { definedOf, isObject } from "@tallystick/proof"
 import { callsBy } from "./call.ts"
 import { activityCalls } from "./calls/activity.ts"
 import { apiKeyCalls } from "./calls/api-keys.ts"
@@ -44,13 +44,9 @@ export type Client = ReturnType<typeof createClient>
  * One method for each endpoint. A failed call rejects with a `TallystickError`; calls that are safe
  * to repeat are retried.
  */
-export function createClient({
-  baseUrl,
-  key,
-  trustedKeys = [],
-  context = {},
-  ...given
-}: ClientOptions) {
+export function createClient(options: ClientOptions) {
+  requireOptions(options)
+  const { baseUrl, key, trustedKeys = [], context = {}, ...given } = options
   const { fetch, now, sleep, random, newKey, ...retry } = {
     ...defaultEffects,
     ...defaultRetry,
@@ -82,6 +78,14 @@ export function createClient({
     session: sessionCalls(call),
     service: serviceCalls(call),
   } as const
+}
+
+/** A program without types may give none, or only the address. */
+function requireOptions(options: unknown): void {
+  if (!isObject(options))
+    throw invalidRequest(
+      "options must be an object with a baseUrl, such as https://ledger.example.com",
+    )
 }
 
 /** Checked here, because a call would take it for a network error and retry. */

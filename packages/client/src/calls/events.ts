@@ -1,3 +1,4 @@
+import { isObject } from "@tallystick/proof"
 import {
   contextHeaders,
   isReceipt,
@@ -8,6 +9,7 @@ import {
   type Written,
 } from "../write.ts"
 import { jsonOf, path, type Call } from "../call.ts"
+import { invalidRequest } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import type { Effects } from "../effects.ts"
 import { feedCalls } from "./feed.ts"
@@ -61,6 +63,7 @@ export function eventCalls(
       events: readonly BatchEvent[],
       { context, ...options }: CallOptions & { readonly context?: Context } = {},
     ): Promise<readonly BatchOutcome[]> {
+      requireEvents(events)
       const body: Batch = {
         events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({
           idempotencyKey,
@@ -119,6 +122,12 @@ export function eventCalls(
     ): AsyncGenerator<ListedEntry, void, undefined> =>
       eachEntry(query, (asked) => list(workspaceId, asked, options)),
   }
+}
+
+/** A program without types may give the body of the endpoint. */
+function requireEvents(events: unknown): void {
+  if (!Array.isArray(events) || !events.every(isObject))
+    throw invalidRequest("events must be an array of events")
 }
 
 function isResult(result: BatchResult): boolean {
