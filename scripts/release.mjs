@@ -1,5 +1,5 @@
-// Makes the packages that npm gets, in dist/, and publishes them. With --dry-run it only makes
-// them.
+// Makes the packages that npm gets, in dist/, and publishes them. It asks first, unless it is given
+// --yes. With --dry-run it only makes them.
 //
 // Node runs no TypeScript below node_modules, so what is published is JavaScript, with a
 // package.json of its own that names it. The service is one bundle, which starts faster.
@@ -7,6 +7,7 @@
 import { spawnSync } from "node:child_process"
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { writeProgram } from "./bundle.mjs"
@@ -17,12 +18,16 @@ const dist = join(root, "dist")
 /** In the order in which they need each other. */
 const names = ["proof", "client", "server", "web"]
 
-const { values } = parseArgs({ options: { "dry-run": { type: "boolean", default: false } } })
+const isOff = { type: "boolean", default: false }
+const { values } = parseArgs({ options: { "dry-run": isOff, yes: isOff } })
+// `npm run release --dry-run` gives the option to npm, which passes it on like this.
+const isTrial = values["dry-run"] || process.env.npm_config_dry_run === "true"
 const sources = names.map((name) =>
   JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")),
 )
 const ownNames = new Set(sources.map(({ name }) => name))
 expectOneVersion(sources)
+if (!isTrial && !values.yes) await requireConsent(sources)
 
 rmSync(dist, { recursive: true, force: true })
 run(process.execPath, join(root, "scripts", "pages.mjs"))
@@ -39,7 +44,7 @@ for (const [at, name] of names.entries())
   else if (name === "server") await makeProgram(sources[at])
   else makePackage(name, sources[at])
 for (const name of names) {
-  if (values["dry-run"]) console.log(`release: dist/${name} is made and not published`)
+  if (isTrial) console.log(`release: dist/${name} is made and not published`)
   else run("npm", "publish", join(dist, name), "--access", "public")
 }
 
@@ -52,6 +57,32 @@ function expectOneVersion(packages) {
       if (which !== version)
         throw new Error(`${name} says ${what} ${which}, and ${packages[0].name} is ${version}`)
   }
+}
+
+/** What npm has got cannot be taken back. */
+async function requireConsent(packages) {
+  const { version } = packages[0]
+  for (const { name } of packages)
+    console.log(`release: would publish ${name}@${version} to ${registryOf(name)}`)
+  process.stdout.write("release: type the version to publish it: ")
+  const lines = createInterface({ input: process.stdin })
+  const { value: answer } = await lines[Symbol.asyncIterator]().next()
+  lines.close()
+  if (answer?.trim() === version) return
+  console.error(
+    `\nrelease: nothing was made or published; type ${version}, or run npm run release -- --yes`,
+  )
+  process.exit(1)
+}
+
+function registryOf(name) {
+  const [scope] = name.split("/")
+  const ownRegistry = name === scope ? "undefined" : npmSetting(`${scope}:registry`)
+  return ownRegistry === "undefined" ? npmSetting("registry") : ownRegistry
+}
+
+function npmSetting(name) {
+  return spawnSync("npm", ["config", "get", name], { cwd: root, encoding: "utf8" }).stdout.trim()
 }
 
 /** tsc has left `src`, compiled, in dist/. The rest is copied beside it. */
