@@ -885,6 +885,9 @@ test("a mistyped command gives one line with what was meant or where help is", a
     ["events lst acme", "unknown command 'lst' (Did you mean list?)"],
     ["events list acme --formt csv", "unknown option '--formt' (Did you mean --format?)"],
     ["serve --dmo", "unknown option '--dmo' (Did you mean --demo?)"],
+    ["help frobnicate", "unknown command 'frobnicate' (--help says more)"],
+    ["help events lst", "unknown command 'lst' (--help says more)"],
+    ["help verify now", "unknown command 'now' (--help says more)"],
     ["frobnicate", "unknown command 'frobnicate' (--help says more)"],
     ["verify", "missing required argument 'files' (--help says more)"],
     [
@@ -903,6 +906,19 @@ test("a mistyped command gives one line with what was meant or where help is", a
 })
 
 // Help --------------------------------------------------------------------------------------------
+
+test("help shows the help of the command that it is given", async () => {
+  for (const [words, ...parts] of [
+    ["help"],
+    ["help verify", "verify"],
+    ["help events", "events"],
+    ["help events put", "events", "put"],
+    ["events help put", "events", "put"],
+  ] as const) {
+    const shown = await tallystick(words.split(" "))
+    assert.deepEqual(shown, await tallystick([...parts, "--help"]), words)
+  }
+})
 
 test("every command has an example in its help", async () => {
   const listed = async (...parents: string[]) => {

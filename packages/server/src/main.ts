@@ -159,6 +159,7 @@ program
   })
 
 addRecoveryCommands(program, terminal)
+program.addHelp()
 
 process.stdout.on("error", endWithout)
 // Nobody reads it any more. The command goes on, and its exit code says how it ended.

@@ -22,9 +22,24 @@ export class ProgramCommand extends Command {
     })
   }
 
+  /** The one that commander adds does not look into groups: `help events put`. */
+  addHelp(): this {
+    this.command("help")
+      .argument("[command...]", "the names of a command, such as events put")
+      .description("display help for command")
+      .example("tallystick help events put")
+      .action((names: readonly string[]) => names.reduce<Command>(commandIn, this).help())
+    return this
+  }
+
   example(line: string): this {
     return this.notes(`Example:\n  $ ${line}`)
   }
+}
+
+function commandIn(group: Command, name: string): Command {
+  const command = group.commands.find((one) => one.name() === name)
+  return command ?? group.error(`error: unknown command '${name}'`)
 }
 
 /** The width without a terminal, the same as for the options. */
