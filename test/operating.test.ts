@@ -1,12 +1,14 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises"
+import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
 import { freePort } from "./free-port.ts"
+import { listening } from "./listening.ts"
 import { program, run, tallystick } from "./program.ts"
 import { eventFor, logKeyOf, makeWorkspace, startService, settingsOf } from "./service.ts"
 
@@ -21,8 +23,9 @@ interface Look {
 
 async function diagnose(
   environment: Readonly<Record<string, string>>,
+  ...options: readonly string[]
 ): Promise<{ code: number | null; looks: Readonly<Record<string, Look>> }> {
-  const { code, output, errors } = await tallystick(["doctor", "--json"], environment)
+  const { code, output, errors } = await tallystick(["doctor", "--json", ...options], environment)
   assert.equal(errors, "")
   return {
     code,
@@ -148,6 +151,15 @@ test(
     await chmod(service.data, 0o755)
     await expectBad("data", /mode 755/, /^chmod 700 /)
     await chmod(service.data, 0o700)
+    // It holds no secret, and whoever makes an empty one by hand makes it with the usual mode.
+    await chmod(`${service.data}.heads`, 0o644)
+    const shown = await diagnose(settings)
+    assert.deepEqual([shown.code, shown.looks["heads"]?.state], [0, "warn"])
+    assert.match(shown.looks["heads"]?.found ?? "", /can be read by other accounts, mode 644$/)
+    assert.match(shown.looks["heads"]?.advice ?? "", /^chmod 600 /)
+    await chmod(`${service.data}.heads`, 0o620)
+    await expectBad("heads", /open to other accounts, mode 620/, /^chmod 600 /)
+    await chmod(`${service.data}.heads`, 0o600)
     await expectBad(
       "keys",
       /is not the secret that this data was made with/,
@@ -241,6 +253,35 @@ test(
     assert.match(text.output, /^warn {2}service .*\n +→ if it should run, start it/m)
   },
 )
+
+test("doctor: says when what answers is not the service of the data, and takes its address", async () => {
+  await using service = await startService()
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const settings = settingsOf(service)
+  const elsewhere = { ...settings, TALLYSTICK_PORT: String(await freePort()) }
+  const moved = await diagnose(elsewhere)
+  assert.deepEqual([moved.code, moved.looks["service"]?.state], [0, "warn"])
+  assert.match(moved.looks["service"]?.found ?? "", /^nothing answers at .*, and .* is in use$/)
+  assert.match(moved.looks["service"]?.advice ?? "", /TALLYSTICK_PORT.* --url/)
+  for (const port of [elsewhere, { ...elsewhere, TALLYSTICK_PORT: "0" }]) {
+    const found = await diagnose(port, "--url", service.url)
+    assert.deepEqual(
+      [found.code, found.looks["service"]?.found],
+      [0, `ready at ${service.url}`],
+      JSON.stringify(found),
+    )
+  }
+
+  const other = await diagnose({ ...settings, TALLYSTICK_DATA: folder.path })
+  assert.equal(other.looks["service"]?.state, "warn")
+  assert.match(other.looks["service"]?.found ?? "", /^ready at .*, and nothing uses .*$/)
+  assert.match(other.looks["service"]?.advice ?? "", /TALLYSTICK_DATA/)
+
+  await using stranger = await listening(createServer((_, response) => response.end("welcome")))
+  const { code, looks } = await diagnose(settings, "--url", stranger.url)
+  assert.deepEqual([code, looks["service"]?.state], [1, "bad"])
+  assert.match(looks["service"]?.found ?? "", /is not a Tallystick service$/)
+})
 
 test("doctor: says only that nothing was started yet", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))

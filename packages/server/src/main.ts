@@ -8,7 +8,7 @@ import { Argument, Help, type Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
 import { addLedgerCommands } from "./cli/ledger-commands.ts"
 import { addMaintenanceCommands } from "./cli/maintenance-commands.ts"
-import { gathered } from "./cli/option-values.ts"
+import { gathered, serviceUrl } from "./cli/option-values.ts"
 import { ProgramCommand } from "./cli/program-command.ts"
 import { addRecoveryCommands } from "./cli/recovery-commands.ts"
 import { addServiceCommands } from "./cli/service-commands.ts"
@@ -141,11 +141,12 @@ program
   .description(
     "check everything that the service depends on, and say what is wrong and what to do; exit code 1 if anything is bad",
   )
+  .addOption(serviceUrl)
   .option("--json", "print the results as JSON", false)
   .example("TALLYSTICK_DATA=/var/lib/tallystick tallystick doctor")
-  .action(async ({ json }: { json: boolean }) => {
+  .action(async ({ url, json }: { url?: string; json: boolean }) => {
     const { runDoctor } = await import("./cli/doctor-command.ts")
-    process.exitCode = await runDoctor(terminal, json)
+    process.exitCode = await runDoctor({ ...terminal, url }, json)
   })
 
 program

@@ -14,25 +14,27 @@ import {
   type Stats,
 } from "node:fs"
 import { join } from "node:path"
+import { isObject, parseJson } from "@tallystick/proof"
 import { isInData, statsOf } from "../operator/check-places.ts"
 import { systemClock } from "../clock.ts"
-import { ConfigError, type Config } from "../config.ts"
+import { ConfigError, urlOf, type Config } from "../config.ts"
 import { detailOf } from "../error.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { checkServer, type CheckedServer } from "../store/open-offline.ts"
-import { addressOf } from "./service-calls.ts"
-import { configOf, jsonText, type Terminal } from "./terminal.ts"
+import { isLocked } from "../store/sqlite/lock.ts"
+import { addressOf, type AskingTerminal } from "./service-calls.ts"
+import { configOf, jsonText } from "./terminal.ts"
 import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 import { checkLedger } from "./doctor-ledger.ts"
 
 /** Returns the exit code: 1 if anything is bad. */
-export async function runDoctor(terminal: Terminal, json: boolean): Promise<number> {
+export async function runDoctor(terminal: AskingTerminal, json: boolean): Promise<number> {
   const results = await checkAll(terminal)
   terminal.say(json ? jsonText(results) : results.map(lineOf).join(""))
   return results.some(({ state }) => state === "bad") ? 1 : 0
 }
 
-async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
+async function checkAll(terminal: AskingTerminal): Promise<readonly CheckResult[]> {
   const versions = [...(await check("node", checkNode)), ...(await check("sqlite", checkSqlite))]
   const config = triedConfig(terminal)
   if ("state" in config) return [...versions, { name: "configuration", ...config }]
@@ -45,7 +47,7 @@ async function checkAll(terminal: Terminal): Promise<readonly CheckResult[]> {
       ? [...(await check("disk", () => checkDisk(config))), ...(await checkedLedger(config))]
       : await checkDatabase(config)),
     ...(await check("time service", checkTimeService)),
-    ...(await check("service", () => checkService(config))),
+    ...(await check("service", () => checkService(config, terminal.url))),
   ]
 }
 
@@ -75,7 +77,7 @@ function isAtLeast(version: string, oldest: string): boolean {
 
 // Configuration and files -------------------------------------------------------------------------
 
-function triedConfig(terminal: Terminal): Config | Verdict {
+function triedConfig(terminal: AskingTerminal): Config | Verdict {
   try {
     return configOf(terminal)
   } catch (error) {
@@ -117,6 +119,7 @@ async function checkFolder({
     )
   if (!folder.isDirectory())
     return bad(`${data} is not a folder`, "set TALLYSTICK_DATA to the ledger's folder")
+  if (isForeign(folder)) return privacyOf(data, folder, "700")
   const secrets = ["secret", "root-key"].filter((name) => statsOf(join(data, name)) !== undefined)
   return [
     { name: "data", ...privacyOf(data, folder, "700") },
@@ -140,21 +143,33 @@ function checkHeadsFile(data: string, heads: string): Verdict {
         "there is no heads file yet",
         "the first start creates it; if it existed before, TALLYSTICK_HEADS is wrong: put the file back",
       )
-    : privacyOf(heads, stats, "600")
+    : headsPrivacyOf(heads, stats)
 }
 
-function privacyOf(path: string, { mode: bits, uid }: Stats, mode: string): Verdict {
-  const shownMode = (bits & 0o777).toString(8)
-  const own = process.getuid?.()
-  if (own !== undefined && own !== 0 && uid !== own)
-    return bad(
-      `${path} belongs to another account (${uid})`,
-      `run this command and the service as its owner, or: chown -R ${own} ${path}`,
-    )
-  return (bits & 0o077) === 0
-    ? ok(`${path}, mode ${shownMode}`)
-    : bad(`${path} is open to other accounts, mode ${shownMode}`, `chmod ${mode} ${path}`)
+/** It holds no secret, and who makes an empty one by hand makes it with the usual mode. */
+function headsPrivacyOf(path: string, stats: Stats): Verdict {
+  return !isForeign(stats) && (stats.mode & 0o077) !== 0 && (stats.mode & 0o022) === 0
+    ? warn(`${path} can be read by other accounts, mode ${modeOf(stats)}`, `chmod 600 ${path}`)
+    : privacyOf(path, stats, "600")
 }
+
+function privacyOf(path: string, stats: Stats, mode: string): Verdict {
+  if (isForeign(stats))
+    return bad(
+      `${path} belongs to another account (${stats.uid})`,
+      `run this command and the service as its owner, or: chown -R ${process.getuid?.()} ${path}`,
+    )
+  return (stats.mode & 0o077) === 0
+    ? ok(`${path}, mode ${modeOf(stats)}`)
+    : bad(`${path} is open to other accounts, mode ${modeOf(stats)}`, `chmod ${mode} ${path}`)
+}
+
+function isForeign({ uid }: Stats): boolean {
+  const own = process.getuid?.()
+  return own !== undefined && own !== 0 && uid !== own
+}
+
+const modeOf = ({ mode }: Stats): string => (mode & 0o777).toString(8)
 
 // The disk ----------------------------------------------------------------------------------------
 
@@ -276,19 +291,63 @@ function checkTimeService(): Verdict {
 
 const answersWithinMs = 5000
 
-async function checkService(config: Config): Promise<Verdict> {
-  if (config.port === 0)
-    return warn("not checked: TALLYSTICK_PORT is 0", "request its /readyz yourself")
-  const url = addressOf(config)
+async function checkService(config: Config, given: string | undefined): Promise<Verdict> {
+  if (config.port === 0 && given === undefined)
+    return warn(
+      "not checked: TALLYSTICK_PORT is 0, so the service chose its port at its start",
+      "give its address with --url",
+    )
+  const url = urlOf(given, "--url") ?? addressOf(config)
+  const answer = await readinessOf(url)
+  const isUsed = isInUse(config)
+  if (answer === undefined && isUsed)
+    return warn(
+      `nothing answers at ${url}, and ${config.data} is in use`,
+      "if the service runs on it, set TALLYSTICK_PORT as for the service, or give its address with --url",
+    )
+  if (answer === undefined)
+    return warn(
+      `nothing answers at ${url}`,
+      "if it should run, start it: tallystick serve; if it runs elsewhere, give its address with --url",
+    )
+  const ready = readyOf(answer)
+  if (ready === undefined)
+    return bad(
+      `what answers at ${url} is not a Tallystick service`,
+      "stop that program, set TALLYSTICK_PORT to the service's port, or give its address with --url",
+    )
+  if (!ready) return bad(`${url}/readyz answers ${answer.slice(0, 200)}`, "do what it says")
+  return isUsed === false
+    ? warn(
+        `ready at ${url}, and nothing uses ${config.data}`,
+        "so it is another service, or TALLYSTICK_DATA is wrong",
+      )
+    : ok(`ready at ${url}`)
+}
+
+/** Undefined if nothing answers. */
+async function readinessOf(url: string): Promise<string | undefined> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
-    if (answer.status === 200) return ok(`ready at ${url}`)
-    return bad(
-      `${url}/readyz answers ${answer.status}: ${(await answer.text()).slice(0, 200)}`,
-      "do what it says",
-    )
+    return await answer.text()
   } catch {
-    return warn(`nothing answers at ${url}`, "if it should run, start it: tallystick serve")
+    return undefined
+  }
+}
+
+/** Undefined if another program answered. */
+function readyOf(answer: string): boolean | undefined {
+  const value: unknown = parseJson(answer)
+  return isObject(value) && typeof value["ready"] === "boolean" ? value["ready"] : undefined
+}
+
+/** Undefined if that cannot be seen: the data is in a database, or belongs to another account. */
+function isInUse({ data, databaseUrl }: Config): boolean | undefined {
+  if (databaseUrl !== undefined) return undefined
+  try {
+    return statsOf(join(data, "lock")) !== undefined && isLocked(data)
+  } catch {
+    return undefined
   }
 }
 
