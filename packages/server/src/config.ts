@@ -298,7 +298,7 @@ function refuseUnknown(environment: Environment): void {
   for (const name of Object.keys(environment)) {
     if (!name.startsWith("TALLYSTICK_") || known.has(name)) continue
     throw new ConfigError(
-      `${name} is not a setting of tallystick; docs/configuration.md lists them`,
+      `${name} is not a setting of tallystick; remove it from the environment, and see \`tallystick config\` for all settings`,
     )
   }
 }
@@ -361,7 +361,10 @@ export function urlOf(value: string | undefined, name: string): string | undefin
     throw new ConfigError(
       `${name} must be an http or https address without query, fragment or user`,
     )
-  return value.replace(/\/+$/, "")
+  const address = value.replace(/\/+$/, "")
+  if (address.endsWith("/v1"))
+    throw new ConfigError(`${name} must not end in /v1, which each path of the API begins with`)
+  return address
 }
 
 function publicUrlOf(value: string | undefined): string | undefined {

@@ -210,9 +210,15 @@ function sentenceOf(error: Error): string {
   if (isArchiveAway(error)) return whatIsAway(error)
   if (isUnreadable(error))
     return `a file of the data cannot be read (${error.message}): keep the data unchanged, look at the disk, and restore a backup; index.db and search.db may be removed, because a start makes them again`
-  return isDiskFull(error)
-    ? "the disk of the data is full, or nearly: make room, and run this again"
+  if (isDiskFull(error))
+    return "the disk of the data is full, or nearly: make room, and run this again"
+  return isDenied(error)
+    ? `${error.message}; run this as the account that owns it, or change its owner or its permissions`
     : error.message
+}
+
+function isDenied(error: Error): boolean {
+  return isOfTheSystem(error) && "path" in error && error.code === "EACCES"
 }
 
 /** The service's reserve is used up, or SQLite reports that the disk is full. */
@@ -237,6 +243,6 @@ function whatIsAway({ message, cause }: LedgerError): string {
 }
 
 /** An error of the system, such as a full disk: its message names the call and the path. */
-function isOfTheSystem(error: unknown): error is Error {
+function isOfTheSystem(error: unknown): error is Error & { readonly code: unknown } {
   return error instanceof Error && "syscall" in error && "code" in error
 }
