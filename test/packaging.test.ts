@@ -184,6 +184,9 @@ test("the image is readable by its account after any clone, and the container re
   // on-failure does not start a container again after the machine has.
   assert.match(read("compose.yaml"), /^ {4}restart: (unless-stopped|always)$/m)
   assert.match(unit, /^WantedBy=multi-user\.target$/m)
+  // A start without its address or its database ends, and is tried for some seconds only.
+  for (const needed of ["network-online.target", "postgresql.service"])
+    assert.match(unit, new RegExp(`^After=.*\\b${RegExp.escape(needed)}( |$)`, "m"))
 })
 
 test("the health check of the container passes only while the service runs", async () => {
