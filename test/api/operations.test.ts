@@ -6,6 +6,7 @@ import type { Fault } from "../crash/faults.ts"
 import {
   eventFor,
   makeWorkspace,
+  eventually,
   startService,
   writeEvent,
   type Reply,
@@ -257,6 +258,23 @@ test("with a public URL, addresses in answers begin with it, and its host name i
   )
   const { origin } = (await small.reader.get(small.path)).json()
   assert.match(origin, /^ledger\.example\/ledgers\//)
+})
+
+test("a start on every interface without a public URL warns that it names ledgers after none", async () => {
+  for (const [host, environment, warns] of [
+    ["0.0.0.0", {}, true],
+    ["0.0.0.0", { TALLYSTICK_PUBLIC_URL: "https://ledger.example" }, false],
+    ["127.0.0.1", {}, false],
+  ] as const) {
+    await using open = await startService({
+      environment: { TALLYSTICK_HOST: host, ...environment },
+    })
+    await eventually("the start to be over", async () =>
+      open.log().includes("listening") ? true : undefined,
+    )
+    assert.equal(open.log().includes("the names of ledgers contain 0.0.0.0"), warns)
+    assert.equal(await open.end(), 0)
+  }
 })
 
 test("every receipt of this run verifies, and no secret leaked", async () => {

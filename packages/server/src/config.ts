@@ -284,6 +284,9 @@ export function limitVariable(limit: string): string {
   return limitPrefix + limit.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
 }
 
+/** Every interface of a machine, and the one by which the machine itself reaches it. */
+export const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
+
 /** The address of a service that listens on this host and port. */
 export function httpUrl(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`

@@ -3,7 +3,7 @@
 import { flushCompileCache } from "node:module"
 import { setFlagsFromString } from "node:v8"
 import { systemClock } from "../clock.ts"
-import type { Environment } from "../config.ts"
+import { anyAddress, type Environment } from "../config.ts"
 import { checkPlaces, isInData } from "../operator/check-places.ts"
 import { keepSecrets, rootKeyPath } from "../operator/secret-files.ts"
 import { createLog } from "../log.ts"
@@ -50,6 +50,10 @@ export async function runServe({
     log.warn(
       { heads: config.heads },
       "the heads file is in the data folder, so an old copy of the data is not noticed: move it, and set TALLYSTICK_HEADS",
+    )
+  if (config.publicUrl === undefined && config.host in anyAddress)
+    log.warn(
+      `the names of ledgers contain ${config.host} for ever, and addresses in answers lead nowhere: set TALLYSTICK_PUBLIC_URL before you make the first workspace`,
     )
   const greeting = openLogOutput(1, systemClock, () => {})
   const end = (code: number) =>

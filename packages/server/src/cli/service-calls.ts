@@ -3,7 +3,14 @@
 import { readFileSync } from "node:fs"
 import { createClient, TallystickError, type Client } from "@tallystick/client"
 import { printable } from "@tallystick/proof"
-import { ConfigError, httpUrl, readCommandConfig, urlOf, type Config } from "../config.ts"
+import {
+  anyAddress,
+  ConfigError,
+  httpUrl,
+  readCommandConfig,
+  urlOf,
+  type Config,
+} from "../config.ts"
 import { StartError } from "../error.ts"
 import { requiredRootKey } from "../operator/secret-files.ts"
 import { configOf, type Terminal } from "./terminal.ts"
@@ -131,6 +138,5 @@ export function addressOf({ host, port }: Config): string {
     throw new ConfigError(
       "TALLYSTICK_PORT is 0, so the service chose its port at its start; give its address with --url",
     )
-  const anyAddress: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" }
   return httpUrl(anyAddress[host] ?? host, port)
 }
