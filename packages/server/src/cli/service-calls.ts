@@ -119,8 +119,10 @@ function sentenceOf(error: TallystickError, baseUrl: string): string {
     return `${detail}; if an authority of your own signed that of ${baseUrl}, set NODE_EXTRA_CA_CERTS to a file with its certificate`
   if (status !== 0 || code === "invalid_field") return detail
   const named = systemCode === undefined ? "" : ` (${systemCode})`
+  // What a client of https makes of an answer of http.
+  const doubt = systemCode?.startsWith("ERR_SSL_") ? "; does it speak TLS?" : ""
   return isUnanswered(error)
-    ? `no complete answer came from ${baseUrl}${named}`
+    ? `no complete answer came from ${baseUrl}${named}${doubt}`
     : `nothing answers at ${baseUrl}${named}; is the service running there?`
 }
 
