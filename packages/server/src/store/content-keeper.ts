@@ -55,8 +55,8 @@ export interface ContentKeeper {
    */
   dropBodies(workspace: string, range: SequenceRange): Promise<number>
   /**
-   * Restores removed frames, after checking each body against its record. They are on the disk on
-   * return, also those that were there before.
+   * Restores removed frames, after checking each body against its record. Bodies that are in rows or
+   * in other frames stay there. All are on the disk on return.
    */
   putFrames(workspace: string, frames: readonly Frame[]): Promise<void>
   /** Destroys bodies, salts and disclosures. The ranges are in order and do not overlap. */

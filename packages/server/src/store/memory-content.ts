@@ -6,7 +6,7 @@ import { bodySaltBytes, parseRecord, type SequenceRange } from "@tallystick/proo
 import { openFrame } from "./body-frame.ts"
 import type { ContentKeeper, Frame, Remaining } from "./content-keeper.ts"
 import type { Stored } from "./entries.ts"
-import { frameFault, frameWithout, hasAllBodies, nextFrame, stretchRead } from "./stretch.ts"
+import { frameWithout, nextFrame, partsToPut, stretchRead } from "./stretch.ts"
 
 export interface MemoryContent {
   readonly keeper: ContentKeeper
@@ -97,15 +97,10 @@ function createFrames(entriesOf: (workspace: string) => Stored[]) {
       return range.last
     },
     putBack(workspace: string, frame: Frame): void {
-      if (framesOf(workspace).some(({ first }) => first === frame.first)) return
       const entries = recordsOf(workspace, frame)
       const there = framesOf(workspace).filter((one) => overlaps(rangeOf(one), rangeOf(frame)))
-      const rows = entries.flatMap(({ record, body }) => (body === undefined ? [] : record))
-      if (hasAllBodies(frame, there, rows)) return
-      assert.equal(there.length, 0, "frames that are there have all or none of its bodies")
-      const fault = frameFault(frame, entries)
-      assert.equal(fault, undefined, `the frame of entry ${frame.first} ${fault}`)
-      put(workspace, frame)
+      const inRows = entries.flatMap(({ sequence, body }) => (body === undefined ? [] : sequence))
+      for (const part of partsToPut(frame, entries, there, inRows)) put(workspace, part)
     },
     destroy(workspace: string, range: SequenceRange): void {
       const isGone = (sequence: number): boolean => isIn(sequence, range)

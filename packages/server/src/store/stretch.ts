@@ -1,7 +1,14 @@
 // Chooses the entries whose bodies become one frame, and checks each frame before it replaces them.
 
 import { strict as assert } from "node:assert"
-import { concat, equalBytes, parseRecord, type RecordFields } from "@tallystick/proof"
+import {
+  addRange,
+  concat,
+  equalBytes,
+  parseRecord,
+  type RecordFields,
+  type SequenceRange,
+} from "@tallystick/proof"
 import {
   fits,
   frameEntries,
@@ -51,7 +58,7 @@ export function nextFrame(
 }
 
 /** Undefined if a frame matches these entries. Otherwise a phrase that follows "the frame". */
-export function frameFault(
+function frameFault(
   frame: Frame,
   entries: readonly Pick<ChainEntry, "sequence" | "record">[],
 ): string | undefined {
@@ -98,21 +105,31 @@ export function frameWithout(
 }
 
 /**
- * Whether other frames, and rows with these records, have all bodies of a frame. A copy of a ledger
- * packs its entries anew, so its frames may end elsewhere than those in the archive.
+ * The parts of a frame whose entries have their bodies neither in rows nor in frames that are there.
+ * What such a frame lacks was destroyed. A copy of a ledger packs its entries anew, so its frames
+ * may end elsewhere than those in the archive.
  */
-export function hasAllBodies(
-  { bytes }: Frame,
-  frames: readonly Pick<Frame, "bytes">[],
-  records: readonly Uint8Array[],
-): boolean {
-  const there = new Set<number | undefined>(records.map((record) => parseRecord(record)?.index))
-  for (const frame of frames) {
-    const indexes = indexesOfFrame(frame.bytes)
-    if (typeof indexes !== "string") for (const index of indexes) there.add(index)
+export function partsToPut(
+  frame: Frame,
+  entries: readonly Pick<ChainEntry, "sequence" | "record">[],
+  there: readonly Frame[],
+  inRows: readonly number[],
+): readonly Frame[] {
+  const known = new Set(inRows)
+  for (const { first, count, bytes } of there) {
+    assert.ok(typeof indexesOfFrame(bytes) !== "string", `the frame of entry ${first} is readable`)
+    for (let sequence = first; sequence < first + count; sequence++) known.add(sequence)
   }
-  const wanted = indexesOfFrame(bytes)
-  return typeof wanted !== "string" && wanted.every((index) => there.has(index))
+  const parts: SequenceRange[] = []
+  for (const { sequence } of entries)
+    if (!known.has(sequence)) addRange(parts, { first: sequence, last: sequence })
+  if (parts.length === 0) return []
+  const fault = frameFault(frame, entries)
+  assert.equal(fault, undefined, `the frame of entry ${frame.first} ${fault}`)
+  return parts.map(({ first, last }) => {
+    const { bytes } = frameWithout(frame, entries, (one) => one < first || one > last)
+    return { first, count: last - first + 1, bytes }
+  })
 }
 
 interface Member {

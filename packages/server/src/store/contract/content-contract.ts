@@ -352,6 +352,39 @@ function contentLossContract(story: Story<OpenedContent>): void {
     await expectChain(served.journal, "acme")
   })
 
+  story("of a frame that is partly there, the rest is put back", async (store) => {
+    const { served, filing } = store
+    const { content } = filing
+    await write(served, "acme", names)
+    for (const last of [40, 64]) await content.pack("acme", 0, last, true)
+    const before = await readAll(served.journal)
+    const [one, two] = await content.frames("acme", 0, 2 ** 20)
+    assert.ok(one !== undefined && two !== undefined)
+    const salted = [one, two].flatMap(({ bytes }) => {
+      const frame = openFrame(bytes)
+      assert.ok(typeof frame !== "string")
+      return frame.indexes.map((index) => ({ index, salted: frame.salted(index) ?? none }))
+    })
+    // Over the first frame, the second one and rows, as in a ledger that was packed elsewhere.
+    await content.dropBodies("acme", { first: 1, last: 40 })
+    await content.putFrames("acme", [{ first: 1, count: 64, bytes: packFrame(salted) ?? none }])
+    assert.deepEqual(await readAll(served.journal), before)
+    const spans = (await content.frames("acme", 0, 2 ** 20)).map(({ first, count }) => [
+      first,
+      count,
+    ])
+    assert.deepEqual(spans, [
+      [1, 40],
+      [41, 24],
+    ])
+    await expectChain(served.journal, "acme")
+    await content.destroyBodies("acme", [{ first: 50, last: 50 }])
+    const left = await readAll(served.journal)
+    await content.dropBodies("acme", { first: 1, last: 40 })
+    await content.putFrames("acme", [{ first: 1, count: 64, bytes: packFrame(salted) ?? none }])
+    assert.deepEqual(await readAll(served.journal), left)
+  })
+
   story(
     "destroyed content is removed from rows and frames, and everything else stays",
     async (store) => {

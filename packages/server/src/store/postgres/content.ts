@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert"
 import type { SequenceRange } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import type { ContentKeeper, Frame, Packed, Remaining } from "../content-keeper.ts"
-import { frameFault, frameWithout, hasAllBodies, nextFrame, stretchRead } from "../stretch.ts"
+import { frameWithout, nextFrame, partsToPut, stretchRead } from "../stretch.ts"
 import { bytes, type Database, type Queries } from "./connection.ts"
 import { frameOf, framesBehind } from "./frame-reads.ts"
 import { linkedOf } from "./reads.ts"
@@ -30,7 +30,7 @@ const emptyRows = `UPDATE tallystick.entries SET salted = NULL
   RETURNING sequence`
 const recordsOf = `SELECT sequence, record FROM tallystick.entries
   WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 ORDER BY sequence`
-const withBody = `SELECT record FROM tallystick.entries
+const withBody = `SELECT sequence FROM tallystick.entries
   WHERE workspace_id = $1 AND sequence BETWEEN $2 AND $3 AND salted IS NOT NULL`
 /** Locked, so that two servers do not rewrite one frame at once. */
 const framesIn = `SELECT first, count, bytes FROM tallystick.frames
@@ -164,14 +164,10 @@ async function putBack(queries: Queries, workspace: string, frame: Frame): Promi
   const { first, count } = frame
   const last = first + count - 1
   const there = await framesOf(queries, workspace, { first, last }, count)
-  if (there.some((one) => one.first === first && one.count === count)) return
   const rows = await queries.rows(withBody, [workspace, first, last])
-  const records = rows.map(([record]) => bytes(record))
-  if (hasAllBodies(frame, there, records)) return
-  assert.equal(there.length, 0, "frames that are there have all or none of its bodies")
-  const fault = frameFault(frame, await entriesOf(queries, workspace, frame))
-  assert.equal(fault, undefined, `the frame of entry ${first} ${fault}`)
-  await put(queries, workspace, frame)
+  const inRows = rows.map(([sequence]) => Number(sequence))
+  const entries = await entriesOf(queries, workspace, frame)
+  for (const part of partsToPut(frame, entries, there, inRows)) await put(queries, workspace, part)
 }
 
 /** Returns the last sequence that was done. Undefined if all are done. */

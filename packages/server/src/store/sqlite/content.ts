@@ -7,7 +7,7 @@ import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
 import { bodySaltBytes, type SequenceRange } from "@tallystick/proof"
 import type { ContentKeeper, Frame } from "../content-keeper.ts"
-import { frameFault, hasAllBodies, nextFrame, stretchRead } from "../stretch.ts"
+import { nextFrame, partsToPut, stretchRead } from "../stretch.ts"
 import {
   bodyDestroying,
   disclosureDestroying,
@@ -121,7 +121,7 @@ const framesPerStep = 32
 
 function framesOf(journal: DatabaseSync, { frames, records }: PackedEntries) {
   const withBody = journal.prepare(
-    `SELECT record FROM entries
+    `SELECT sequence FROM entries
      WHERE workspace = ? AND sequence BETWEEN ? AND ? AND salted IS NOT NULL`,
   )
   const writes = partWrites(journal, "frames")
@@ -137,17 +137,18 @@ function framesOf(journal: DatabaseSync, { frames, records }: PackedEntries) {
       return isDone ? range.last : (some.at(-1)?.end ?? 0) - 1
     },
     putBack(number: number, frame: Frame): void {
-      const { first, count } = frame
-      const range = { first, last: first + count - 1 }
-      const there = [...frames.over(number, range)]
-      if (there.some((span) => span.first === first && span.end - 1 === range.last)) return
-      const others = there.map((span) => ({ bytes: frames.bytes(number, span) }))
-      const rows = withBody.all(number, first, range.last).map(({ record }) => bytes(record))
-      if (hasAllBodies(frame, others, rows)) return
-      assert.equal(there.length, 0, "frames that are there have all or none of its bodies")
-      const fault = frameFault(frame, records(number, range))
-      assert.equal(fault, undefined, `the frame of entry ${first} ${fault}`)
-      within(journal, () => writes.put(number, first, count, frame.bytes))
+      const range = { first: frame.first, last: frame.first + frame.count - 1 }
+      const there = [...frames.over(number, range)].map((span) => ({
+        first: span.first,
+        count: span.end - span.first,
+        bytes: frames.bytes(number, span),
+      }))
+      const rows = withBody.all(number, range.first, range.last)
+      const inRows = rows.map(({ sequence }) => Number(sequence))
+      const parts = partsToPut(frame, records(number, range), there, inRows)
+      within(journal, () => {
+        for (const { first, count, bytes } of parts) writes.put(number, first, count, bytes)
+      })
     },
   }
 }
