@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { test } from "node:test"
 import { expectChain } from "../chain.ts"
@@ -259,6 +259,54 @@ test("archive now: entries that were packed with newer ones wait for them, and a
   assert.match(rest.output, /^Archived 1[45]\d entries/)
   assert.deepEqual([rest.code, rest.errors], [0, ""])
   await using last = await startService({ data: service.data, environment: clockAhead(6) })
+  await expectChain(last.root, workspace.id, receipts)
+})
+
+test("a copy archives and restores what was archived in segments that are not full", async () => {
+  await using service = await startService()
+  const workspace = await makeWorkspace(service, { hotDays: 0 })
+  const receipts = [...(await writeMany(workspace, 100))]
+  const { data } = service
+  const settings = { ...settingsOf(service), ...(await engineSettings(data)) }
+  const done = async (args: readonly string[], environment: object): Promise<string> => {
+    const ended = await tallystick(args, { ...settings, ...environment })
+    assert.equal(ended.code, 0, `${args.join(" ")}: ${ended.errors}`)
+    return ended.output
+  }
+  const write = async (): Promise<void> => {
+    await using again = await startService({ data })
+    const writer = again.client(workspace.writer.bearer)
+    receipts.push(...(await writeMany({ ...workspace, writer }, 100)))
+    await expectChain(again.root, workspace.id, receipts)
+    assert.equal(await again.end(), 0)
+  }
+  await expectChain(service.root, workspace.id, receipts)
+  assert.equal(await service.end(), 0)
+  for (let segments = 0; segments < 2; segments++) {
+    await done(["archive", "now"], {})
+    await write()
+  }
+
+  const copy = join(data, "..", "copy")
+  const archive = { TALLYSTICK_ARCHIVE: join(data, "..", "copied") }
+  cpSync(join(data, "archive"), archive.TALLYSTICK_ARCHIVE, { recursive: true })
+  await done(["copy", "--from", data, "--to", copy], archive)
+  const there = { ...archive, TALLYSTICK_DATA: copy, TALLYSTICK_HEADS: `${copy}.heads` }
+  assert.match(await done(["archive", "now"], there), /^Archived 10\d entries/)
+  const { segments } = await verifyArchive(
+    {
+      data: copy,
+      databaseUrl: undefined,
+      archive: { kind: "folder", path: archive.TALLYSTICK_ARCHIVE },
+    },
+    () => {},
+  )
+  assert.equal(segments, 3)
+  assert.match(await done(["archive", "restore"], there), /^The bodies of 3\d\d entries/)
+  assert.match(await done(["archive", "now"], there), /^Archived 3\d\d entries/)
+  await done(["fsck"], there)
+  const environment = { ...archive, TALLYSTICK_ROOT_KEY: service.rootKey }
+  await using last = await startService({ data: copy, environment })
   await expectChain(last.root, workspace.id, receipts)
 })
 

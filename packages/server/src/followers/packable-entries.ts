@@ -49,3 +49,16 @@ export async function lastBefore(
   }
   return low
 }
+
+/** Packs all entries up to this one, also where they fill no frame. */
+export async function packUpTo(
+  content: Pick<FilingStore["content"], "pack">,
+  workspace: string,
+  last: number,
+): Promise<void> {
+  for (let after = 0; ;) {
+    const packed = await content.pack(workspace, after, last, true)
+    if (packed === undefined) return
+    after = packed.last
+  }
+}

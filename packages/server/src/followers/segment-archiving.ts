@@ -22,7 +22,7 @@ import {
   type ReadSegment,
 } from "../store/archive/archive-segment.ts"
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
-import { openFrame } from "../store/body-frame.ts"
+import { indexesOfFrame } from "../store/body-frame.ts"
 import type { Frame } from "../store/content-keeper.ts"
 import { bodiless, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
@@ -120,8 +120,7 @@ export function createSegmentArchiving(
         await storage.put(segment.file, again.content, true)
       checked = await writing.checked(workspace, segment)
     }
-    const kept = new Map(checked.frames.map((frame) => [frame.first, frame]))
-    return frames.filter((frame) => !hasAll(kept.get(frame.first), frame))
+    return framesOutside(segment, checked.frames, frames)
   }
 
   async function dropFrames(workspace: string, { first, last }: SequenceRange): Promise<void> {
@@ -167,7 +166,10 @@ export function createSegmentArchiving(
       const checked = writing.checked(workspace, segment)
       const found = await checked.catch(writing.unlessRestored(workspace, segment))
       if (found === undefined) return
-      await putBack(store, workspace, found.frames, await framesIn(store, workspace, segment))
+      for (let at = 0; at < found.frames.length; at += restoredAtOnce) {
+        await content.putFrames(workspace, found.frames.slice(at, at + restoredAtOnce))
+        await turn()
+      }
     },
     files: (place) =>
       Array.fromAsync(storage.list(segmentPrefix(place).prefix, true), ({ name }) => name),
@@ -286,35 +288,29 @@ function beforeOf(segment: ArchiveSegmentDocument): number {
   return segment.first - 1 - segmentPrefix(segment).index
 }
 
-/** Whether a frame of a segment has all bodies of one in the database. */
-function hasAll(kept: Frame | undefined, { bytes }: Frame): boolean {
-  const [own, opened] = [kept && openFrame(kept.bytes), openFrame(bytes)]
-  // Nobody can read the bodies of a damaged frame.
-  if (typeof opened === "string") return own !== undefined
-  const has = typeof own === "object" ? new Set(own.indexes) : new Set()
-  return opened.indexes.every((index) => has.has(index))
-}
-
-async function putBack(
-  { content }: FramedStore,
-  workspace: string,
-  frames: readonly Frame[],
+/** Those frames in the database that end after a segment, or have bodies that its frames lack. */
+function framesOutside(
+  segment: ArchiveSegmentDocument,
+  own: readonly Frame[],
   there: readonly Frame[],
-): Promise<void> {
-  for (let at = 0; at < frames.length; at += restoredAtOnce) {
-    const some = frames.slice(at, at + restoredAtOnce)
-    await content.putFrames(
-      workspace,
-      some.map((frame) => asThere(frame, there)),
-    )
-    await turn()
-  }
+): readonly Frame[] {
+  const kept = new Set(own.flatMap(({ bytes }) => sequencesIn(bytes, segment) ?? []))
+  const isKept = (sequence: number): boolean => kept.has(sequence)
+  // Nobody can read the bodies of a damaged frame.
+  return there.filter(
+    ({ first, count, bytes }) =>
+      first + count - 1 > segment.last || !(sequencesIn(bytes, segment) ?? [first]).every(isKept),
+  )
 }
 
-/** A frame that the database still has may end with entries whose bodies are destroyed. */
-function asThere(frame: Frame, there: readonly Frame[]): Frame {
-  const same = there.find(({ first }) => first === frame.first)
-  return same === undefined ? frame : { ...frame, count: same.count }
+/** The sequences of the bodies in a frame of a segment's ledger; undefined if it is damaged. */
+function sequencesIn(
+  bytes: Uint8Array,
+  segment: ArchiveSegmentDocument,
+): readonly number[] | undefined {
+  const indexes = indexesOfFrame(bytes)
+  const before = beforeOf(segment)
+  return typeof indexes === "string" ? undefined : indexes.map((index) => index + 1 + before)
 }
 
 /** The frames of a segment's entries that the database still has. */

@@ -4,7 +4,7 @@
 import type { SequenceRange } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { readBytes } from "../followers/due-frames.ts"
-import { lastBefore, settledOf } from "../followers/packable-entries.ts"
+import { lastBefore, packUpTo, settledOf } from "../followers/packable-entries.ts"
 import { createSegmentArchiving } from "../followers/segment-archiving.ts"
 import { archiveDue, type ArchiverParts } from "../lifetime/archiver.ts"
 import { restoreSegment } from "../lifetime/archive-segments.ts"
@@ -209,11 +209,7 @@ function countOf(ranges: readonly SequenceRange[], upTo: number): number {
 async function packDue(filing: FilingStore, workspace: string, dueMs: number): Promise<void> {
   const { covered } = await settledOf(filing, workspace)
   const last = await lastBefore(filing, workspace, dueMs, 0, covered)
-  for (let after = 0; ;) {
-    const packed = await filing.content.pack(workspace, after, last, true)
-    if (packed === undefined) return
-    after = packed.last
-  }
+  await packUpTo(filing.content, workspace, last)
 }
 
 /** Puts the bodies of all segments back into the database. Returns the number of entries. */

@@ -10,7 +10,9 @@ import { StartError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import { packUpTo } from "../followers/packable-entries.ts"
 import { every } from "../store/all-documents.ts"
+import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import type { ContentKeeper } from "../store/content-keeper.ts"
 import { bodiless, destroyedBodies, readGone, type GoneAt } from "../store/destroyed.ts"
 import type { Linked, Head, Stored } from "../store/entries.ts"
@@ -126,6 +128,7 @@ async function copyEntries(
       const start = await startOf(source.journal, target.journal, workspace, to)
       const end = await copyChain(source, target.journal, workspace.id, start, progress)
       await destroyBodies(source.registry, filing.content, workspace.id, end)
+      await packArchived(source.registry, filing.content, workspace.id)
       entries += end
       before += start.sequence
     }
@@ -231,6 +234,16 @@ async function destroyBodies(
   for (const range of await destroyedBodies(registry, workspace, { first: 1, last }))
     for (let { first } = range; first <= range.last;)
       first = 1 + (await content.destroyBodies(workspace, [{ ...range, first }]))
+}
+
+/** Frames end where the segments do: of a frame that is partly in one, nothing could be dropped. */
+async function packArchived(
+  registry: StoppedStore["registry"],
+  content: ContentKeeper,
+  workspace: string,
+): Promise<void> {
+  for (const { first, last } of await createSegmentDirectory(registry).list(workspace))
+    for (const end of [first - 1, last]) await packUpTo(content, workspace, end)
 }
 
 function linkedOf(entry: Stored, expected: number, goneAt: GoneAt): Linked {
