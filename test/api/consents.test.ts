@@ -301,6 +301,25 @@ test("a look-up answers the consents of exactly one person, and is recorded befo
     assert.doesNotMatch(proof.body, /usr_1|Lovelace/, "a proof that is handed on tells nobody")
 })
 
+test("a look-up that the service is too busy for is not recorded", async () => {
+  await using busy = await startWatched({
+    environment: { TALLYSTICK_LIMIT_SEARCHES_WAITING_MAX: "1" },
+  })
+  const { path, reader } = await makeWorkspace(busy)
+  const asked = Array.from({ length: 20 }, () => [
+    reader.post(`${path}/consents/lookup`, { subject: "usr_1", reason: "a test" }),
+    reader.get(`${path}/consents?subject=usr_1&projectId=core`),
+  ])
+  const states = (await Promise.all(asked.flat())).map(({ status, json }) =>
+    status === 200 ? "answered" : json().error,
+  )
+  assert.ok(states.includes("overloaded"))
+  assert.match(states.join(), /^((answered|overloaded),?)+$/)
+  const query = "projectId=system&query=action:policy.consent.lookup"
+  const recorded = (await reader.get(`${path}/events?${query}`)).json()
+  assert.equal(recorded.total, states.filter((state) => state === "answered").length)
+})
+
 test("a look-up without a person or a reason is refused, and not recorded", async () => {
   const lookUp = (send: object, says: RegExp, gets = "400 invalid_field"): Row => ({
     as: reader,

@@ -46,10 +46,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
       async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
         const { subject, reason, cursor = 0, limit = 50 } = body
         const workspace = await changeable(service, workspaceId)
-        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, {
-          subject,
-          reason,
-        })
         const wanted = consentsOf(caller, subject, "all")
         const page = await service.queries.page(workspace, {
           wanted,
@@ -60,6 +56,9 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           isHeld: await heldFor(service, caller, workspaceId),
           signal,
         })
+        // A look-up that reads nothing, because there are too many, is none.
+        const lookup = { subject, reason }
+        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, lookup)
         return ok(pageJson(page, { workspaceId, subject, lookupReceiptId }))
       },
     }),
@@ -79,13 +78,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const { subject, projectId, at, reason } = query
         const nowMs = service.clock.now()
         const askedMs = at === undefined ? undefined : instantOf(at)?.ms
-        const lookupReceiptId = await recordConsentLookup(
-          service,
-          caller,
-          workspace,
-          { subject, reason },
-          { projectId, ...(at !== undefined && { at }) },
-        )
         const isPast = askedMs !== undefined && askedMs < nowMs
         const atMs = isPast ? askedMs : nowMs
         const wanted = {
@@ -96,13 +88,21 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const isHeld = await heldFor(service, caller, workspaceId)
         const reader = { wanted, isProven: false, isHeld, signal }
         const { page, state } = await stateOf(service, workspace, reader)
+        const text = await textOf(service, workspaceId, projectId, state.consent, atMs)
+        const lookupReceiptId = await recordConsentLookup(
+          service,
+          caller,
+          workspace,
+          { subject, reason },
+          { projectId, ...(at !== undefined && { at }) },
+        )
         const about = {
           workspaceId,
           projectId,
           subject,
           at: isPast && at !== undefined ? at : isoTime(nowMs),
           ...shownState(state),
-          ...(await textOf(service, workspaceId, projectId, state.consent, atMs)),
+          ...text,
           lookupReceiptId,
         }
         return ok(pageJson({ ...page, events: page.events.toReversed() }, about))
