@@ -5,6 +5,11 @@ export class StartError extends Error {
   override readonly name = "StartError"
 }
 
+/** Another process has done this meanwhile, or does it now. No harm is done. */
+export class OvertakenError extends Error {
+  override readonly name = "OvertakenError"
+}
+
 /** All error codes, each with its HTTP status. */
 export const statusOf = {
   invalid_field: 400,

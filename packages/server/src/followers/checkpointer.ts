@@ -14,6 +14,7 @@ import {
   type Frontier,
 } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
+import { OvertakenError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf, keptTree, type Epoch, type Log } from "../store/epochs.ts"
@@ -284,8 +285,8 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
 export const forgedWords = "is not the one that was signed"
 
 /** No harm is done: the tree is read again, as the other process has stored it. */
-function overtaken(): Error {
-  return new Error("another process follows this workspace and is ahead; the tree is read again")
+function overtaken(): OvertakenError {
+  return new OvertakenError("its tree is ahead of the one here, which is read again")
 }
 
 function notSigned(size: number): IntegrityError {

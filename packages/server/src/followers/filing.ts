@@ -4,7 +4,7 @@
 
 import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
-import { detailOf } from "../error.ts"
+import { detailOf, OvertakenError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
@@ -179,6 +179,7 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   function fail(workspace: string, error: unknown): void {
     forgetJobs(workspace)
     loop.queue.retry([workspace])
+    if (error instanceof OvertakenError) return
     report({ kind: "failed", detail: `${workspace}: ${detailOf(error)}` })
   }
 

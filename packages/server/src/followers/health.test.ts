@@ -1,6 +1,32 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { createSuspicions } from "./health.ts"
+import { pino } from "pino"
+import { createHealth, createSuspicions, type FollowerMetrics } from "./health.ts"
+
+test("a failure is logged as an error, and another process that is ahead is not", () => {
+  const lines: string[] = []
+  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
+  const { see } = createHealth({} as FollowerMetrics, log, () => {})
+  see({ kind: "failed", workspace: "acme", detail: "no answer" })
+  see({ kind: "overtaken", workspace: "acme", detail: "another process is ahead" })
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [
+      {
+        level: 50,
+        workspace: "acme",
+        detail: "no answer",
+        msg: "following failed; it is tried again",
+      },
+      {
+        level: 30,
+        workspace: "acme",
+        detail: "another process is ahead",
+        msg: "another server follows this workspace",
+      },
+    ],
+  )
+})
 
 test("repeated reads of a broken entry cause one check, and so do those of an intact workspace", () => {
   const reports: string[] = []

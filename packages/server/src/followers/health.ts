@@ -130,6 +130,12 @@ export function createHealth(
             "following failed; it is tried again",
           )
           break
+        case "overtaken":
+          log.info(
+            { workspace: sighting.workspace, detail: sighting.detail },
+            "another server follows this workspace",
+          )
+          break
         case "broken":
           breaks(sighting)
       }

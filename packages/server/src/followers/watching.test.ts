@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import type { Clock } from "../clock.ts"
+import { OvertakenError } from "../error.ts"
 import type { Ledger } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
@@ -322,6 +323,29 @@ test("a stop waits until the finding of a broken chain is stored, and says if it
   looking.reject(new Error("the disk is full"))
   await closed
   assert.equal(house.seen("failed", "broken"), 1)
+})
+
+test("another process that is ahead is no failure, and it is tried again", async () => {
+  let isAhead = true
+  const house = openHouse({
+    checkpointer: (it) => ({
+      ...it,
+      take: async (...asked) => {
+        if (isAhead) throw new OvertakenError("another process is ahead")
+        return it.take(...asked)
+      },
+    }),
+  })
+  await house.write("acme", 3)
+  house.watching.poke(["acme"])
+  await settled()
+  assert.deepEqual([house.seen("overtaken"), house.seen("failed")], [1, 0])
+  isAhead = false
+  house.clock.advance(1000)
+  await settled()
+  assert.equal((await house.watching.seal("acme"))?.size, 3)
+  await house.watching.close()
+  await expectChain(house.watched.journal, "acme")
 })
 
 test("any other failure is reported and tried again, without another write", async () => {

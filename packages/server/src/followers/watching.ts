@@ -3,7 +3,7 @@
 // workspace with a broken chain is reported and not followed any more; the others continue.
 
 import type { Clock } from "../clock.ts"
-import { detailOf } from "../error.ts"
+import { detailOf, OvertakenError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Checkpoint, Finding } from "../store/index-state.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
@@ -36,6 +36,8 @@ export type Sighting =
   | { readonly kind: "left"; readonly workspace: string }
   | { readonly kind: "audited"; readonly summary: AuditSummary }
   | { readonly kind: "failed"; readonly workspace: string; readonly detail: string }
+  /** Usual where servers share a database, while a workspace passes from one to another. */
+  | { readonly kind: "overtaken"; readonly workspace: string; readonly detail: string }
 
 export interface Watching {
   /** These workspaces have new entries, or may have. */
@@ -92,7 +94,11 @@ export function startWatching({
     summarise: (summary) => report({ kind: "audited", summary }),
   })
   const failed = (workspace: string) => (error: unknown) =>
-    report({ kind: "failed", workspace, detail: detailOf(error) })
+    report({
+      kind: error instanceof OvertakenError ? "overtaken" : "failed",
+      workspace,
+      detail: detailOf(error),
+    })
   const dueMs = () => Math.min(earliest(unsigned), auditor?.dueMs() ?? Infinity)
   const left = (workspace: string) => report({ kind: "left", workspace })
   const loop = startLoop({ leases, clock, step, left, dueMs, finish })

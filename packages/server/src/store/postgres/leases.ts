@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import { repeatedly } from "../../runtime/repeatedly.ts"
+import { OvertakenError } from "../../error.ts"
 import type { Leases } from "../store.ts"
 import type { Database, Queries } from "./connection.ts"
 
@@ -128,7 +129,7 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
       // Without a row, another process may have had the lease, and has given it back.
       if (found?.[0] !== holder) {
         held.delete(workspace)
-        throw new Error("another process has taken over")
+        throw new OvertakenError("another process has taken over")
       }
     },
     async close() {
