@@ -6,7 +6,9 @@ import { join } from "node:path"
 import test from "node:test"
 import { configOf } from "../../packages/server/src/cli/terminal.ts"
 import { keepSecrets } from "../../packages/server/src/operator/secret-files.ts"
-import { onOwnServer, startOwnPostgres } from "../postgres-server.ts"
+import { expectChain } from "../chain.ts"
+import { onOwnServer, startOwnPostgres, startPostgres } from "../postgres-server.ts"
+import { makeWorkspace, startService, writeMany } from "../service.ts"
 
 test("of servers that begin a ledger at once, one makes a secret", onOwnServer, async () => {
   await using server = await startOwnPostgres()
@@ -27,4 +29,21 @@ test("of servers that begin a ledger at once, one makes a secret", onOwnServer, 
   const made = folders.filter((data) => existsSync(join(data, "secret")))
   assert.equal(made.length, 1)
   assert.deepEqual(folders.filter(existsSync), made, "the others left nothing behind")
+})
+
+test("of servers with different secrets, the one that is late makes no workspace", async () => {
+  await using server = await startPostgres()
+  const database = await server.createDatabase()
+  const start = (secret: string) =>
+    startService({
+      environment: { TALLYSTICK_DATABASE_URL: database, TALLYSTICK_SECRET: secret.repeat(32) },
+    })
+  await using first = await start("ab")
+  await using late = await start("cd")
+  const workspace = await makeWorkspace(first)
+  const refused = await late.root.post("/v1/workspaces", { id: "late" })
+  assert.deepEqual([refused.status, refused.json().error], [503, "ledger_unavailable"])
+  assert.match(refused.json().detail, /another secret/)
+  assert.equal((await first.root.get("/v1/workspaces/late")).status, 404)
+  await expectChain(first.root, workspace.id, await writeMany(workspace, 3))
 })

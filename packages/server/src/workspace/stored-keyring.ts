@@ -108,11 +108,22 @@ async function firstSecret(
   candidates: readonly Uint8Array[],
 ): Promise<Uint8Array> {
   const key = await anyLogKey(registry)
-  const found = candidates.find(
-    (one) => key === undefined || isSealedBy(firstKeyring(one))(key.value),
-  )
+  const found = candidates.find((one) => isMadeWith(key, firstKeyring(one)))
   if (found === undefined) throw anotherSecret()
   return found
+}
+
+/** False if the data has keys that were sealed under another secret. */
+export async function isOwnSecret(
+  registry: Pick<Registry, "list">,
+  keyring: Keyring,
+): Promise<boolean> {
+  // A keyring that is stored is opened at the start, with its secret.
+  return keyring.generation > 1 || isMadeWith(await anyLogKey(registry), keyring)
+}
+
+function isMadeWith(key: Document<"log-key"> | undefined, keyring: Keyring): boolean {
+  return key === undefined || isSealedBy(keyring)(key.value)
 }
 
 /** A signing key of one of the workspaces; undefined if nothing was sealed yet. */
