@@ -1,0 +1,184 @@
+import assert from "node:assert/strict"
+import { randomUUID } from "node:crypto"
+import type { AuditEvent, Receipt } from "@tallystick/client"
+import { expectChain } from "../chain.ts"
+import type { Chance } from "../chance.ts"
+import { filesWith } from "../personal-files.ts"
+import { eventFor, eventually, type Reply, type Service } from "../service.ts"
+
+// What a ledger must say after its operator's commands, as a plain list of entries, and the checks
+// that compare the two. It is data alone, so that a backup has a copy of it.
+
+export interface Person {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+}
+
+export interface Write {
+  readonly workspace: string
+  readonly key: string
+  readonly person: Person
+  readonly event: AuditEvent
+}
+
+/** `nameless`: the sealed fields were erased, and the rest is there. */
+type Content = "whole" | "nameless" | "erased" | "expired"
+
+export interface ModelEntry extends Write {
+  readonly receipt: Receipt
+  content: Content
+}
+
+export interface Model {
+  readonly workspaces: readonly string[]
+  readonly entries: ModelEntry[]
+}
+
+export const actions = ["billing.invoice.approve", "auth.login", "document.share"]
+
+let made = 0
+
+/** Each text is of one person alone, so that it can be looked for. */
+export function newPerson(): Person {
+  const name = `${randomUUID().replaceAll("-", "").replaceAll(/\d/g, "x")}n${++made}`
+  return { id: `usr_${name}`, email: `${name}@example.com`, name: `name-${name}` }
+}
+
+export function newWrite(workspace: string, person: Person, chance: Chance): Write {
+  const event = eventFor(workspace, {
+    action: chance.pick(actions),
+    actor: { ...person, type: "user" },
+    metadata: { tag: `t${chance.below(5)}`, more: "x".repeat(chance.below(300)) },
+  })
+  return { workspace, key: randomUUID(), person, event }
+}
+
+/** Sends a batch of one workspace. */
+export function send(service: Service, writes: readonly Write[]): Promise<Reply> {
+  const events = writes.map(({ key, event }) => ({ idempotencyKey: key, ...event }))
+  return service.root.post("/v1/events/batch", { events })
+}
+
+/** Adds writes that were answered. A repeated one has its first receipt. */
+export function add(model: Model, writes: readonly Write[], reply: Reply): void {
+  assert.equal(reply.status, 202, reply.text)
+  const { results } = reply.json<{ results: readonly { readonly receipt?: Receipt }[] }>()
+  for (const [at, write] of writes.entries()) {
+    const receipt = results[at]?.receipt
+    assert.ok(receipt !== undefined, reply.text)
+    model.entries.push({ ...write, receipt, content: "whole" })
+  }
+}
+
+export function erase(entry: ModelEntry, scope: "fields" | "entries"): void {
+  if (entry.content === "expired" || entry.content === "erased") return
+  entry.content = scope === "entries" ? "erased" : "nameless"
+}
+
+// Checks ------------------------------------------------------------------------------------------
+
+const sampled = 8
+
+/** Counts, searches, a sample of the entries, and repeated writes. */
+export async function expectModel(service: Service, model: Model, chance: Chance): Promise<void> {
+  for (const workspace of model.workspaces) {
+    const own = model.entries.filter((entry) => entry.workspace === workspace)
+    if (own.length === 0) continue
+    await expectFound(service, workspace, own, chance)
+    for (let at = 0; at < sampled; at++) {
+      const entry = chance.pick(own)
+      await expectShown(service, entry)
+      await expectRepeated(service, entry)
+    }
+  }
+}
+
+async function expectFound(
+  { root }: Service,
+  workspace: string,
+  own: readonly ModelEntry[],
+  chance: Chance,
+): Promise<void> {
+  const { person, event } = chance.pick(own)
+  const found = async (query: string, isExpected: (entry: ModelEntry) => boolean) => {
+    const path = `/v1/workspaces/${workspace}/events?storage=all&limit=1&query=${query}`
+    const total = await eventually("a search that is not overloaded", async () => {
+      const reply = await root.get(path)
+      if (reply.status === 503 && reply.json().error === "overloaded") return undefined
+      assert.equal(reply.status, 200, reply.text)
+      return reply.json<{ total: number }>().total
+    })
+    assert.equal(total, own.filter(isExpected).length, `${workspace}: entries for "${query}"`)
+  }
+  const isThere = ({ content }: ModelEntry) => content === "whole" || content === "nameless"
+  await found("", () => true)
+  await found(
+    `email:${person.email}`,
+    (one) => one.content === "whole" && one.person.id === person.id,
+  )
+  await found(`actor:${person.id}`, (one) => isThere(one) && one.person.id === person.id)
+  await found(`action:${event.action}`, (one) => isThere(one) && one.event.action === event.action)
+}
+
+async function expectShown({ root }: Service, entry: ModelEntry): Promise<void> {
+  const { workspace, receipt, content, event, person } = entry
+  const reply = await root.get(`/v1/workspaces/${workspace}/receipts/${receipt.receipt}`)
+  const about = `${content}: ${reply.status} ${reply.text.slice(0, 800)}`
+  assert.equal(reply.status, 200, about)
+  const { entry: shown, proof } = reply.json()
+  assert.equal(shown.hash, receipt.eventHash, about)
+  if (shown.integrity !== "pending") assert.equal(shown.integrity, integrityOf(content), about)
+  assert.equal(proof.body === null, content === "erased" || content === "expired", about)
+  if (proof.body === null) return
+  const { id, email, name } = shown.actor
+  const sealed = content === "whole" ? [person.email, person.name] : [undefined, undefined]
+  assert.deepEqual([id, email, name], [person.id, ...sealed], about)
+  assert.deepEqual(shown.metadata, event.metadata, about)
+}
+
+function integrityOf(content: Content): string {
+  return content === "whole" ? "verified" : content === "nameless" ? "erased" : content
+}
+
+async function expectRepeated({ root }: Service, entry: ModelEntry): Promise<void> {
+  const { event, key, receipt, content } = entry
+  const reply = await root.write(event, key)
+  const about = `a repeated write, ${content}: ${reply.status} ${reply.text}`
+  if (content === "erased" || content === "expired") {
+    assert.deepEqual([reply.status, reply.json().error], [410, "content_gone"], about)
+    return
+  }
+  assert.equal(reply.status, 202, about)
+  const { eventHash, receipt: id } = reply.json<Receipt>()
+  assert.deepEqual([eventHash, id], [receipt.eventHash, receipt.receipt], about)
+}
+
+const receiptsOfChain = 60
+
+/** The whole chain of each workspace, with some receipts, and no text of the erased in any file. */
+export async function expectWholeModel(
+  service: Service,
+  model: Model,
+  gone: readonly string[],
+  chance: Chance,
+): Promise<void> {
+  for (const workspace of model.workspaces) {
+    const own = model.entries.filter((entry) => entry.workspace === workspace)
+    const some = new Set(own.slice(-receiptsOfChain))
+    for (let at = 0; own.length > 0 && at < receiptsOfChain; at++) some.add(chance.pick(own))
+    const receipts = [...some].map(({ receipt }) => receipt)
+    const chain = await expectChain(service.root, workspace, receipts)
+    assert.ok(chain.size > own.length, "the chain has all entries, and the service's own")
+    const { faults } = (await service.root.get(`/v1/workspaces/${workspace}/integrity`)).json()
+    assert.deepEqual(faults, [])
+  }
+  if (gone.length === 0) return
+  let left: readonly string[] = []
+  await eventually("what was erased to be in no file", async () => {
+    left = await filesWith(service.data, gone)
+    return left.length === 0 ? true : undefined
+  }).catch((cause: unknown) => {
+    throw new Error(`texts of the erased are in ${left.join(", ")}`, { cause })
+  })
+}

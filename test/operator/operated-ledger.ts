@@ -1,0 +1,121 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { cp, mkdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { Chance } from "../chance.ts"
+import type { Fault } from "../crash/faults.ts"
+import { engineSettings, shareDatabase } from "../engine.ts"
+import { faultyProgram, tallystick, type Ended } from "../program.ts"
+import { clockAhead, startService, type Service } from "../service.ts"
+import { add, send, type Model, type Person, type Write } from "./ledger-model.ts"
+
+// A ledger with its operator: where it lies, what it must say, its service and its commands.
+
+interface Backup {
+  readonly folder: string
+  readonly model: Model
+}
+
+export interface OperatedLedger {
+  readonly chance: Chance
+  /** The program that serves, in place of the product. */
+  readonly fault: Fault | undefined
+  readonly folder: string
+  /** Where the ledger is now. With a database, the folder has the archive and the secrets. */
+  data: string
+  database: string | undefined
+  service: Service | undefined
+  /** Days by which the clock is ahead. */
+  day: number
+  model: Model
+  /** Batches without an answer. */
+  pending: (readonly Write[])[]
+  people: Person[]
+  /** What was erased, by hash: a restored copy erases it again. */
+  readonly erased: Map<string, "fields" | "entries">
+  readonly goneTexts: string[]
+  backups: Backup[]
+  places: number
+}
+
+/** Many small segments and frames, at once. */
+const hasty = {
+  TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "100",
+  TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
+  TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: "64",
+  TALLYSTICK_LIMIT_PACK_AFTER_MS: "1",
+  TALLYSTICK_LIMIT_CHECKPOINT_EVERY_MS: "100",
+}
+
+/** The running service, once it has answered what its clients repeat. */
+export async function started(ledger: OperatedLedger): Promise<Service> {
+  const { data, database, fault, pending, model } = ledger
+  if (database !== undefined) shareDatabase(data, database)
+  ledger.service ??= await startService({
+    data,
+    // The keys are in the folder, where commands replace them.
+    environment: { ...hasty, ...clockAhead(ledger.day), TALLYSTICK_ROOT_KEY: undefined },
+    ...(fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }),
+  })
+  for (const writes of pending.splice(0)) add(model, writes, await send(ledger.service, writes))
+  return ledger.service
+}
+
+export async function stopped(
+  ledger: OperatedLedger,
+  signal = ledger.chance.pick(["SIGTERM", "SIGKILL"] as const),
+) {
+  const { service } = ledger
+  ledger.service = undefined
+  if (service === undefined) return
+  const code = await service.end(signal)
+  if (signal === "SIGTERM") assert.equal(code, 0, service.log())
+}
+
+/** Runs a command to its end. Some are killed first, and run again. */
+export async function command(ledger: OperatedLedger, args: readonly string[]): Promise<Ended> {
+  const { chance } = ledger
+  while (chance.percent(30)) {
+    const killed = await commandOnce(ledger, args, 100 + chance.below(1500))
+    assert.ok(killed.code === null || killed.code === 0, `${args.join(" ")}: ${killed.errors}`)
+  }
+  const ended = await commandOnce(ledger, args)
+  assert.equal(ended.code, 0, `${args.join(" ")}: ${ended.output}${ended.errors}`)
+  return ended
+}
+
+export async function commandOnce(
+  ledger: OperatedLedger,
+  args: readonly string[],
+  killAfterMs = 120_000,
+) {
+  const { data, service, day } = ledger
+  const port = service === undefined ? {} : { TALLYSTICK_PORT: new URL(service.url).port }
+  const place = { TALLYSTICK_DATA: data, ...(await engineSettings(data)) }
+  return tallystick(args, { ...hasty, ...place, ...port, ...clockAhead(day) }, { killAfterMs })
+}
+
+/** Until a checkpoint covers all entries: others neither expire nor are archived. */
+export async function signed(ledger: OperatedLedger): Promise<Service> {
+  const service = await started(ledger)
+  for (const workspace of ledger.model.workspaces) {
+    const last = ledger.model.entries.findLast((entry) => entry.workspace === workspace)
+    const path = `/v1/workspaces/${workspace}/receipts/${last?.receipt.receipt}/proof`
+    if (last !== undefined) assert.equal((await service.root.get(path)).status, 200)
+  }
+  return service
+}
+
+export async function newPlace(ledger: OperatedLedger): Promise<string> {
+  const parent = join(ledger.folder, String(ledger.places++))
+  await mkdir(parent)
+  return join(parent, "data")
+}
+
+/** The ledger goes on in this folder, with what was erased. */
+export async function moveTo(ledger: OperatedLedger, place: string): Promise<void> {
+  const { data } = ledger
+  if (existsSync(`${data}.erasures`)) await cp(`${data}.erasures`, `${place}.erasures`)
+  await rm(data, { recursive: true })
+  ledger.data = place
+}

@@ -1,0 +1,312 @@
+import assert from "node:assert/strict"
+import { existsSync } from "node:fs"
+import { cp, mkdtempDisposable, readdir, rename, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Chance } from "../chance.ts"
+import type { Fault } from "../crash/faults.ts"
+import type { PostgresServer } from "../postgres-server.ts"
+import { eventually, make, unlessCut, type Service } from "../service.ts"
+import {
+  actions,
+  add,
+  erase,
+  expectModel,
+  expectWholeModel,
+  newPerson,
+  newWrite,
+  send,
+} from "./ledger-model.ts"
+import {
+  command,
+  commandOnce,
+  moveTo,
+  newPlace,
+  signed,
+  started,
+  stopped,
+  type OperatedLedger,
+} from "./operated-ledger.ts"
+
+// An operator who runs random commands against one ledger, and kills some of them: the ledger and
+// what it serves stay as the model says. Clients write meanwhile, and repeat what was not answered.
+
+export interface OperatorOptions {
+  readonly steps: number
+  readonly chance: Chance
+  /** Has the other places of the ledger; without it, all are folders. */
+  readonly postgres?: PostgresServer
+  /** The program that serves, in place of the product. */
+  readonly fault?: Fault
+  /** Is told each step, before it is made. */
+  readonly see?: (step: string) => void
+}
+
+interface Scene extends OperatedLedger {
+  readonly postgres: PostgresServer | undefined
+}
+
+export async function operateAtRandom(options: OperatorOptions): Promise<void> {
+  const { steps: count, chance, postgres, fault, see } = options
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-operator-"))
+  const scene: Scene = {
+    chance,
+    postgres,
+    fault,
+    folder: folder.path,
+    data: join(folder.path, "data"),
+    database: undefined,
+    service: undefined,
+    day: 0,
+    model: { workspaces: ["acme", "other"], entries: [] },
+    pending: [],
+    people: Array.from({ length: 8 }, newPerson),
+    erased: new Map(),
+    goneTexts: [],
+    backups: [],
+    places: 0,
+  }
+  try {
+    const { root } = await started(scene)
+    await make(root, "/v1/workspaces", { id: "acme", hotDays: 0 })
+    await make(root, "/v1/workspaces", { id: "other", hotDays: 30 })
+    await steps.write(scene)
+    for (let step = 0; step < count; step++) {
+      const name = pickStep(scene)
+      see?.(`${step}: ${name}, ${scene.database === undefined ? "in a folder" : "in a database"}`)
+      await steps[name](scene)
+      await expectModel(await started(scene), scene.model, chance)
+      if (step % 4 === 3) await expectAll(scene)
+    }
+    await expectAll(scene)
+    await stopped(scene)
+    await command(scene, ["fsck"])
+    await command(scene, ["archive", "verify"])
+  } finally {
+    await scene.service?.end("SIGKILL")
+  }
+}
+
+async function expectAll(scene: Scene): Promise<void> {
+  await expectWholeModel(await started(scene), scene.model, scene.goneTexts, scene.chance)
+}
+
+// Steps -------------------------------------------------------------------------------------------
+
+/** What is stopped for a command that works on the data alone. */
+const alone = (...args: readonly string[]) =>
+  async function runAlone(scene: Scene): Promise<void> {
+    await stopped(scene)
+    await command(scene, args)
+  }
+
+const steps = {
+  write: async (scene) => {
+    const service = await started(scene)
+    await answered(scene, sendSome(scene, service))
+  },
+  "write, and kill the service": async (scene) => {
+    const service = await started(scene)
+    const sending = sendSome(scene, service)
+    await sleep(scene.chance.below(60))
+    await stopped(scene, "SIGKILL")
+    await answered(scene, sending)
+  },
+  "let days pass": async (scene) => {
+    await stopped(scene)
+    scene.day += scene.chance.pick([1, 2, 40])
+  },
+  "erase a person": erasePerson,
+  "expire contents": expireContents,
+  backup,
+  restore,
+  copy,
+  "archive now": async (scene) => {
+    await signed(scene)
+    await alone("archive", "now")(scene)
+  },
+  "archive restore": alone("archive", "restore"),
+  "archive verify": alone("archive", "verify"),
+  compact: alone("compact"),
+  reindex: alone("reindex"),
+  fsck: alone("fsck"),
+  "rotate the secret": alone("secret", "rotate"),
+  "rotate the instance key": alone("root-key", "rotate"),
+  "rotate a signing key": async (scene) => {
+    await started(scene)
+    const ended = await commandOnce(scene, ["rotate", scene.chance.pick(scene.model.workspaces)])
+    assert.equal(ended.code, 0, ended.errors)
+  },
+  "delete what is derived": async (scene) => {
+    await stopped(scene)
+    for (const base of ["index.db", "search.db"])
+      for (const end of ["", "-wal", "-shm"])
+        await rm(join(scene.data, base + end), { force: true })
+  },
+  "commands beside a service": async (scene) => {
+    await started(scene)
+    const args = scene.chance.pick([["fsck"], ["reindex"], ["resume"], ["archive", "restore"]])
+    const refused = await commandOnce(scene, args)
+    assert.equal(refused.code, 1, `${args.join(" ")}: ${refused.output}`)
+    assert.match(refused.errors, /another tallystick is using|a service is connected/)
+  },
+} satisfies Record<string, (scene: Scene) => Promise<void>>
+
+/** Steps that need files of SQLite. */
+const inFolders: readonly string[] = ["backup", "restore", "compact", "delete what is derived"]
+const often: readonly string[] = ["write", "write", "copy", "backup", "restore", "erase a person"]
+
+function pickStep({ chance, database, backups }: Scene): keyof typeof steps {
+  for (;;) {
+    const name = chance.pick([...Object.keys(steps), ...often]) as keyof typeof steps
+    if (database !== undefined && inFolders.includes(name)) continue
+    if (name !== "restore" || backups.length > 0) return name
+  }
+}
+
+function sendSome({ chance, model, people }: Scene, service: Service) {
+  const size = chance.percent(10) ? 400 : 40
+  return Array.from({ length: 1 + chance.below(4) }, () => {
+    const workspace = chance.pick(model.workspaces)
+    if (chance.percent(20)) people.push(newPerson())
+    const one = () => newWrite(workspace, chance.pick(people), chance)
+    const writes = Array.from({ length: 1 + chance.below(size) }, one)
+    return { writes, reply: unlessCut(send(service, writes)) }
+  })
+}
+
+async function answered({ model, pending }: Scene, sending: ReturnType<typeof sendSome>) {
+  for (const { writes, reply } of sending) {
+    const answer = await reply
+    if (answer === undefined) pending.push(writes)
+    else add(model, writes, answer)
+  }
+}
+
+/** In all workspaces, so that nothing has the person's texts. */
+async function erasePerson(scene: Scene): Promise<void> {
+  const { chance, model } = scene
+  await started(scene)
+  const { id, email, name } = chance.pick(scene.people)
+  scene.people = [...scene.people.filter((one) => one.id !== id), newPerson()]
+  const scope = chance.pick(["fields", "entries"] as const)
+  for (const workspace of model.workspaces) {
+    const path = `/v1/workspaces/${workspace}/erasures`
+    const { root } = await started(scene)
+    const asked = await root.post(path, { subject: { id }, scope, reason: "a test" })
+    assert.equal(asked.status, 202, asked.text)
+    if (chance.percent(25)) await stopped(scene, "SIGKILL")
+    const service = await started(scene)
+    await eventually("the person to be erased", async () => {
+      const { state } = (await service.root.get(`${path}/${asked.json().erasureId}`)).json()
+      return state === "done" ? true : undefined
+    })
+  }
+  for (const entry of model.entries.filter(({ person }) => person.id === id)) {
+    scene.erased.set(entry.receipt.eventHash, scope)
+    erase(entry, scope)
+  }
+  scene.goneTexts.push(email, name, ...(scope === "entries" ? [id] : []))
+}
+
+const dayMs = 86_400_000
+
+async function expireContents(scene: Scene): Promise<void> {
+  const { chance, model } = scene
+  const { root } = await signed(scene)
+  const workspace = chance.pick(model.workspaces)
+  const path = `/v1/workspaces/${workspace}`
+  const [action, days] = [chance.pick(actions), chance.pick([1, 3, 30])]
+  const retention = [{ action, days }]
+  const preview = await root.post(`${path}/retention/preview`, { retention })
+  const set = await root.patch(path, { retention, confirm: preview.json().token })
+  assert.equal(set.status, 200, set.text)
+  const today = Math.floor((Date.now() + scene.day * dayMs) / dayMs)
+  const due = model.entries.filter(
+    (entry) =>
+      entry.workspace === workspace &&
+      entry.event.action === action &&
+      Date.parse(entry.receipt.timestamp) < (today - days) * dayMs,
+  )
+  if (chance.percent(30)) {
+    const running = unlessCut(root.post(`${path}/retention/run`, {}))
+    await sleep(chance.below(120))
+    await stopped(scene, "SIGKILL")
+    await running
+    await started(scene)
+  }
+  await eventually("what is due to expire", async () => {
+    const { code, errors } = await commandOnce(scene, ["retention", "run", workspace])
+    // In a database, that one had a lease.
+    if (/another server of this ledger expires/.test(errors)) return undefined
+    assert.equal(code, 0, errors)
+    return true
+  })
+  for (const entry of due) if (entry.content !== "erased") entry.content = "expired"
+  const off = await (await started(scene)).root.patch(path, { retention: [] })
+  assert.equal(off.status, 200, off.text)
+}
+
+async function backup(scene: Scene): Promise<void> {
+  const { chance, folder } = scene
+  await started(scene)
+  if (chance.percent(30)) await stopped(scene)
+  const target = join(folder, `backup-${scene.places++}`)
+  if (chance.percent(30)) {
+    await commandOnce(scene, ["backup", target], 100 + chance.below(1500))
+    for (const name of await readdir(folder))
+      if (join(folder, name).startsWith(target)) await rm(join(folder, name), { recursive: true })
+  }
+  const ended = await commandOnce(scene, ["backup", target])
+  assert.equal(ended.code, 0, ended.errors)
+  scene.backups.push({ folder: target, model: structuredClone(scene.model) })
+}
+
+/** The ledger is lost but for its heads and erasures files, and goes on from a backup. */
+async function restore(scene: Scene): Promise<void> {
+  const { chance, data, model } = scene
+  await started(scene)
+  await stopped(scene)
+  const copy = chance.pick(scene.backups)
+  scene.backups = scene.backups.filter((one) => one !== copy)
+  const place = await newPlace(scene)
+  await rename(copy.folder, place)
+  await cp(`${data}.heads`, `${place}.heads`)
+  // An operator who has lost it, too, makes an empty one.
+  if (chance.percent(20)) await writeFile(`${place}.heads`, "")
+  await moveTo(scene, place)
+  await command(scene, ["resume"])
+  scene.model = copy.model
+  for (const entry of scene.model.entries) {
+    const scope = scene.erased.get(entry.receipt.eventHash)
+    if (scope !== undefined) erase(entry, scope)
+  }
+  // Clients repeat some of what was lost, but for that of the erased.
+  const kept = new Set(scene.model.entries.map(({ key }) => key))
+  const lost = model.entries.filter(
+    ({ key, person }) => !kept.has(key) && scene.people.some(({ id }) => id === person.id),
+  )
+  for (const { workspace, key, person, event } of lost.slice(0, 10))
+    scene.pending.push([{ workspace, key, person, event }])
+}
+
+/** Into a database and back, or into another folder. */
+async function copy(scene: Scene): Promise<void> {
+  const { data, database, postgres } = scene
+  await started(scene)
+  await stopped(scene)
+  if (database === undefined && postgres !== undefined) {
+    const target = await postgres.createDatabase()
+    await command(scene, ["copy", "--from", data, "--to", target])
+    for (const name of await readdir(data)) if (/\.db(-|$)/.test(name)) await rm(join(data, name))
+    scene.database = target
+    return
+  }
+  const place = await newPlace(scene)
+  if (existsSync(join(data, "archive")))
+    await cp(join(data, "archive"), join(place, "archive"), { recursive: true })
+  await command(scene, ["copy", "--from", database ?? data, "--to", place])
+  scene.database = undefined
+  await moveTo(scene, place)
+}
