@@ -310,8 +310,8 @@ test("a look-up that the service is too busy for is not recorded", async () => {
     reader.post(`${path}/consents/lookup`, { subject: "usr_1", reason: "a test" }),
     reader.get(`${path}/consents?subject=usr_1&projectId=core`),
   ])
-  const states = (await Promise.all(asked.flat())).map(({ status, json }) =>
-    status === 200 ? "answered" : json().error,
+  const states = (await Promise.all(asked.flat())).map((answer) =>
+    answer.status === 200 ? "answered" : answer.json().error,
   )
   assert.ok(states.includes("overloaded"))
   assert.match(states.join(), /^((answered|overloaded),?)+$/)
