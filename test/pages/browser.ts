@@ -8,6 +8,7 @@ import { dirname, join } from "node:path"
 import { brotliDecompressSync } from "node:zlib"
 import axe from "axe-core"
 import { npmWith } from "../outside/npm.ts"
+import type { Person } from "../people.ts"
 import {
   chromium,
   type Browser,
@@ -109,11 +110,11 @@ export interface Watched extends AsyncDisposable {
   expectQuiet(): Promise<void>
 }
 
-interface Watching extends BrowserContextOptions {
+export interface Watching extends BrowserContextOptions {
   /** The only origins that may be asked. */
   readonly origin?: string | readonly string[]
-  /** Expected refusals, which the browser reports as errors. */
-  readonly refused?: readonly number[]
+  /** Expected refusals, which the browser reports as errors: their status, or what it says. */
+  readonly refused?: readonly (number | string)[]
 }
 
 /** Checks every request, error and refusal of a page against what is allowed. */
@@ -137,7 +138,9 @@ export async function watch(browser: Browser, options: Watching = {}): Promise<W
   page.on("request", (request) => asked.push(request.url()))
   page.on("pageerror", (error) => faults.push(error.message))
   page.on("console", (message) => {
-    const isExpected = refused.some((status) => message.text().includes(`status of ${status}`))
+    const isExpected = refused.some((each) =>
+      message.text().includes(typeof each === "number" ? `status of ${each}` : each),
+    )
     if (message.type() === "error" && !isExpected) faults.push(message.text())
   })
   return {
@@ -254,17 +257,19 @@ export async function temporaryFolder(): Promise<AsyncDisposable & { readonly pa
   }
 }
 
-/** Signs in as a browser does, before the first page is opened. */
-export async function signInto(
-  { page }: Watched,
-  url: string,
-  { email, password }: { readonly email: string; readonly password: string },
-): Promise<void> {
-  const answer = await page.request.post(`${url}/v1/session`, {
-    headers: { origin: url },
-    data: { email, password },
-  })
-  assert.equal(answer.status(), 200, await answer.text())
+/** Goes on with a session, as if its cookie had come from the form. */
+export async function signInto(page: Page, url: string, { cookie }: Person): Promise<void> {
+  const [, name = "", value = ""] = /^([^=]+)=(.*)$/.exec(cookie) ?? []
+  // A browser treats this machine as secure, and takes the prefix of the name from no other.
+  const secure = url.replace("http:", "https:")
+  await page.context().addCookies([{ name, value, url: secure, httpOnly: true, sameSite: "Lax" }])
+}
+
+/** A secret that is shown once, and stored. */
+export async function storedSecret(page: Page): Promise<string> {
+  const secret = await secretIn(page)
+  await page.getByRole("button", { name: "I stored it" }).click()
+  return secret
 }
 
 /** A secret that is shown once. */

@@ -1,11 +1,10 @@
 // The dashboard's frame: the way in, workspaces, going from page to page, and the overview.
 
 import assert from "node:assert/strict"
-import { test } from "node:test"
 import type { Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
-import { firstToken, goodPassword, join, setUpFirst, type Person } from "../people.ts"
-import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
+import { firstToken, goodPassword, join, setUpFirst, signIn } from "../people.ts"
+import { makeWorkspace, startService, writeMany } from "../service.ts"
 import {
   alterAnswers,
   auditedSoon,
@@ -17,15 +16,12 @@ import {
   tabTo,
   watch,
 } from "./browser.ts"
-import { browser, scene, service, skip, workspace } from "./scene.ts"
+import { browser, nobody, scene, service, test, untilSigned, viewer, workspace } from "./scene.ts"
 
 const email = "first@example.com"
 
-let viewer: Person
-
 scene(
   async () => {
-    viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
     await writeMany(workspace, 60, {
       changes: (place) => ({
         action: place % 2 === 0 ? "auth.session.created" : "invoice.document.viewed",
@@ -37,112 +33,83 @@ scene(
   { environment: auditedSoon },
 )
 
-test(
-  "first run: the printed link makes the first admin, who names a workspace, with the keyboard alone",
-  { skip },
-  async () => {
-    await using fresh = await startService()
-    await using watched = await watch(browser, { origin: fresh.url })
-    const { page } = watched
-    await firstToken(fresh)
-    const [link = ""] = /\S+\/ui\/setup\?first#t=\S+/.exec(fresh.output()) ?? []
-    await page.goto(link)
-    await page.getByRole("heading", { name: "Set up your account" }).waitFor()
-    assert.ok(!page.url().includes("tsx_"), "the token is taken out of the address")
-    await expectAccessible(page)
-    await page.keyboard.type(email)
-    await page.keyboard.press("Tab")
-    await page.keyboard.type("Ada")
-    await page.keyboard.press("Tab")
-    await page.keyboard.type(goodPassword)
-    await page.keyboard.press("Enter")
-
-    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
-    await expectAccessible(page)
-    await tabTo(page, /./)
-    await page.getByLabel("Id").focus()
-    await page.keyboard.type("acme")
-    await page.keyboard.press("Enter")
-    await page.waitForURL(/workspace=acme/)
-    await page.getByRole("button", { name: "Workspace acme" }).waitFor()
-    await watched.expectQuiet()
-    await expectChain(fresh.root, "acme")
-    await expectChain(fresh.root, "instance")
-  },
-)
-
-test("a set-up link works once, and one without its token says so", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url, refused: [401] })
+test("first run: the printed link makes the first admin, who names a workspace, with the keyboard alone", async () => {
+  await using fresh = await startService()
+  await using watched = await watch(browser, { origin: fresh.url })
   const { page } = watched
-  await page.goto(`${service.url}/ui/setup`)
+  await firstToken(fresh)
+  const [link = ""] = /\S+\/ui\/setup\?first#t=\S+/.exec(fresh.output()) ?? []
+  await page.goto(link)
+  await page.getByRole("heading", { name: "Set up your account" }).waitFor()
+  assert.ok(!page.url().includes("tsx_"), "the token is taken out of the address")
+  await expectAccessible(page)
+  await page.keyboard.type(email)
+  await page.keyboard.press("Tab")
+  await page.keyboard.type("Ada")
+  await page.keyboard.press("Tab")
+  await page.keyboard.type(goodPassword)
+  await page.keyboard.press("Enter")
+
+  await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  await expectAccessible(page)
+  await tabTo(page, /./)
+  await page.getByLabel("Id").focus()
+  await page.keyboard.type("acme")
+  await page.keyboard.press("Enter")
+  await page.waitForURL(/workspace=acme/)
+  await page.getByRole("button", { name: "Workspace acme" }).waitFor()
+  await expectChain(fresh.root, "acme")
+  await expectChain(fresh.root, "instance")
+  await watched.expectQuiet()
+})
+
+test("a set-up link works once, and one without its token says so", async (open) => {
+  const page = await open("setup", nobody, { refused: [401] })
   await page.getByRole("heading", { name: "This link is not whole" }).waitFor()
   await page.goto(`${service.url}/ui/setup#t=tsx_0000000000000_${"0".repeat(49)}`)
   await page.getByLabel("Password").fill(goodPassword)
   await page.getByRole("button", { name: "Set up and sign in" }).click()
   await page.getByRole("alert").getByText("unauthorized").waitFor()
-  await watched.expectQuiet()
 })
 
-test(
-  "signing in: a wrong password is refused in place, and the page that was wanted opens then",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url, refused: [401] })
-    const { page } = watched
-    await page.goto(`${service.url}/ui/workspaces`)
-    await page.getByRole("heading", { name: "Sign in" }).waitFor()
-    await expectAccessible(page)
-    await page.getByLabel("E-mail").fill(viewer.email)
-    await page.getByLabel("Password").fill("not this one at all")
-    await page.keyboard.press("Enter")
-    await page.getByRole("alert").getByText("login_failed").waitFor()
-    await page.getByLabel("Password").fill(viewer.password)
-    await page.keyboard.press("Enter")
-    await page.getByRole("heading", { name: "Workspaces" }).waitFor()
-    await signOut(page)
-    await page.goto(`${service.url}/ui`)
-    await page.getByRole("heading", { name: "Sign in" }).waitFor()
-    await watched.expectQuiet()
-  },
-)
+test("signing in: a wrong password is refused in place, and the page that was wanted opens then", async (open) => {
+  const page = await open("workspaces", nobody, { refused: [401] })
+  await page.getByRole("heading", { name: "Sign in" }).waitFor()
+  await expectAccessible(page)
+  await page.getByLabel("E-mail").fill(viewer.email)
+  await page.getByLabel("Password").fill("not this one at all")
+  await page.keyboard.press("Enter")
+  await page.getByRole("alert").getByText("login_failed").waitFor()
+  await page.getByLabel("Password").fill(viewer.password)
+  await page.keyboard.press("Enter")
+  await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  await signOut(page)
+  await page.goto(`${service.url}/ui`)
+  await page.getByRole("heading", { name: "Sign in" }).waitFor()
+})
 
-test("the end of a session asks for the password, and says why", { skip }, async () => {
+test("the end of a session asks for the password, and says why", async (open) => {
   const person = await join(service, workspace.path, "viewer", "brief@example.com")
   // Requests under way are refused then.
-  await using watched = await watch(browser, { origin: service.url, refused: [401, 403] })
-  const { page } = watched
-  await signInto(watched, service.url, person)
-  await page.goto(`${service.url}/ui?workspace=${workspace.id}`)
+  const page = await open("/ui", person, { refused: [401, 403] })
   await page.getByRole("heading", { name: /Chain intact to #\d+/ }).waitFor()
   await service.root.delete(`${workspace.path}/members/${person.id}`)
   await page.getByRole("link", { name: /Chain intact to/ }).waitFor()
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
   await page.getByText("Your session has ended").waitFor()
-  await watched.expectQuiet()
 })
 
-test(
-  "signing out while the service does not answer says so, and nobody is signed out",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url, refused: [503] })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    await page.goto(`${service.url}/ui/workspaces`)
-    await page.context().route(/v1\/session$/, (route) => route.fulfill({ status: 503 }))
-    await page.getByRole("button", { name: "Account" }).click()
-    await page.getByRole("button", { name: "Sign out" }).click()
-    await page.getByRole("heading", { name: "You are still signed in" }).waitFor()
-    await expectAccessible(page)
-    await watched.expectQuiet()
-  },
-)
+test("signing out while the service does not answer says so, and nobody is signed out", async (open) => {
+  const page = await open("workspaces", viewer, { refused: [503] })
+  await page.context().route(/v1\/session$/, (route) => route.fulfill({ status: 503 }))
+  await page.getByRole("button", { name: "Account" }).click()
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.getByRole("heading", { name: "You are still signed in" }).waitFor()
+  await expectAccessible(page)
+})
 
-test("the workspace in the address is never replaced by another", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
-  await page.goto(`${service.url}/ui/events?workspace=instance`)
+test("the workspace in the address is never replaced by another", async (open) => {
+  const page = await open("events?workspace=instance", viewer)
   await page.getByRole("heading", { name: "You do not belong to this workspace" }).waitFor()
   assert.match(page.url(), /workspace=instance$/)
   assert.equal(await page.locator(".chain-status a").count(), 0, "nothing is said of any chain")
@@ -150,25 +117,17 @@ test("the workspace in the address is never replaced by another", { skip }, asyn
   await page.getByRole("link", { name: "Your workspaces" }).click()
   await page.getByRole("link", { name: workspace.id }).first().click()
   await page.getByRole("heading", { name: /Chain intact/ }).waitFor()
-  await watched.expectQuiet()
 })
 
-test("of an unknown workspace nothing is awaited", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url, refused: [404] })
-  const { page } = watched
-  await signInto(watched, service.url, await setUpFirst(service))
-  await page.goto(`${service.url}/ui?workspace=unknown`)
+test("of an unknown workspace nothing is awaited", async (open) => {
+  const page = await open("/ui?workspace=unknown", await setUpFirst(service), { refused: [404] })
   await page.getByRole("alert").waitFor()
   assert.equal(await page.locator("main").getByText("…").filter({ visible: true }).count(), 0)
   await expectAccessible(page)
-  await watched.expectQuiet()
 })
 
-test("menus and dialogs have what their width needs", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
-  await page.goto(`${service.url}/ui/packs`)
+test("menus and dialogs have what their width needs", async (open) => {
+  const page = await open("packs", viewer)
   const menu = page.locator("#account")
   const shown = async (): Promise<readonly boolean[]> => {
     await page.getByRole("button", { name: "Account" }).click()
@@ -194,16 +153,15 @@ test("menus and dialogs have what their width needs", { skip }, async () => {
   const name = page.getByRole("button", { name: "Workspace" }).locator("bdi")
   await name.hover()
   assert.equal(await name.getAttribute("title"), workspace.id, "what is cut off is shown whole")
-  await watched.expectQuiet()
 })
 
-test("a menu that lists not all workspaces says so", { skip }, async () => {
+test("a menu that lists not all workspaces says so", async () => {
   await using fresh = await startService()
   const admin = await setUpFirst(fresh)
   const { id } = await makeWorkspace(fresh)
   await using watched = await watch(browser, { origin: fresh.url })
   const { page } = watched
-  await signInto(watched, fresh.url, admin)
+  await signInto(page, fresh.url, admin)
   await page.goto(`${fresh.url}/ui/packs?workspace=${id}`)
   await page.getByRole("button", { name: `Workspace ${id}` }).click()
   await page.getByRole("link", { name: "All workspaces" }).waitFor()
@@ -215,16 +173,13 @@ test("a menu that lists not all workspaces says so", { skip }, async () => {
   await page.getByRole("button", { name: `Workspace ${id}` }).click()
   await page.getByText("These are the newest 100.").waitFor()
   await expectAccessible(page)
-  await watched.expectQuiet()
   await expectChain(fresh.root, id)
+  await watched.expectQuiet()
 })
 
-test("two tabs show one person, and a dialog does not outlive its session", { skip }, async () => {
+test("two tabs show one person, and a dialog does not outlive its session", async (open) => {
   const other = await join(service, workspace.path, "viewer", "other@example.com")
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
-  await page.goto(`${service.url}/ui/packs`)
+  const page = await open("packs", await signIn(service, viewer.email), { refused: [401] })
   await page.getByRole("button", { name: "New pack" }).click()
   const second = await page.context().newPage()
   await second.goto(`${service.url}/ui/workspaces`)
@@ -240,11 +195,9 @@ test("two tabs show one person, and a dialog does not outlive its session", { sk
   await page.getByText(other.email).waitFor()
 })
 
-test("a sign-out leaves no marks and no recent searches in the browser", { skip }, async () => {
+test("a sign-out leaves no marks and no recent searches in the browser", async (open) => {
   // The feed of new entries is refused then.
-  await using watched = await watch(browser, { origin: service.url, refused: [401] })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
+  const page = await open("about:blank", await signIn(service, viewer.email), { refused: [401] })
   const second = await page.context().newPage()
   for (const tab of [page, second]) {
     await markAndSearch(tab)
@@ -255,14 +208,11 @@ test("a sign-out leaves no marks and no recent searches in the browser", { skip 
   await signOut(page)
   await second.getByRole("heading", { name: "Sign in" }).waitFor()
   for (const tab of [page, second]) assert.doesNotMatch(await storedIn(tab), /usr_1|rcp_/)
-  await watched.expectQuiet()
 })
 
-test("marks outlast a session that ended, and no other person sees them", { skip }, async () => {
+test("marks outlast a session that ended, and no other person sees them", async (open) => {
   const other = await join(service, workspace.path, "viewer", "next@example.com")
-  await using watched = await watch(browser, { origin: service.url, refused: [401] })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
+  const page = await open("about:blank", viewer, { refused: [401] })
   await markAndSearch(page)
   for (const [person, marks] of [
     [other, 0],
@@ -277,7 +227,6 @@ test("marks outlast a session that ended, and no other person sees them", { skip
     assert.equal(await page.locator(".marks").getByText("1 marked").count(), marks, person.email)
   }
   assert.doesNotMatch(await page.evaluate("JSON.stringify(localStorage)"), /usr_1/)
-  await watched.expectQuiet()
 })
 
 async function markAndSearch(page: Page): Promise<void> {
@@ -302,24 +251,16 @@ async function signOut(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Sign in" }).waitFor()
 }
 
-test(
-  "after a lost connection, an older statement about a chain is not shown as current",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url, refused: [503] })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    await page.goto(`${service.url}/ui/workspaces`)
-    await page.locator(".chain-status .intact").waitFor()
-    await page.context().route(/\/integrity$/, (route) => route.fulfill({ status: 503 }))
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    await page.locator(".chain-status").getByText("Connection lost").waitFor()
-    assert.equal(await page.locator(".chain-status .intact").count(), 0)
-    await watched.expectQuiet()
-  },
-)
+test("after a lost connection, an older statement about a chain is not shown as current", async (open) => {
+  const page = await open("workspaces", viewer, { refused: [503] })
+  await page.locator(".chain-status .intact").waitFor()
+  await page.context().route(/\/integrity$/, (route) => route.fulfill({ status: 503 }))
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await page.locator(".chain-status").getByText("Connection lost").waitFor()
+  assert.equal(await page.locator(".chain-status .intact").count(), 0)
+})
 
-test("a chain is green only after it was read again", { skip }, async () => {
+test("a chain is green only after it was read again", async () => {
   // The second round begins after an hour; the first one found nothing yet.
   await using fresh = await startService({
     environment: { TALLYSTICK_LIMIT_AUDIT_ROUND_EVERY_MS: "3600000" },
@@ -328,7 +269,7 @@ test("a chain is green only after it was read again", { skip }, async () => {
   const person = await join(fresh, path, "viewer", "viewer@example.com")
   await using watched = await watch(browser, { origin: fresh.url })
   const { page } = watched
-  await signInto(watched, fresh.url, person)
+  await signInto(page, fresh.url, person)
   await page.goto(`${fresh.url}/ui?workspace=${id}`)
   await page.getByRole("heading", { name: /^Sealed to #\d+$/ }).waitFor()
   assert.equal(await page.locator(".line .intact, .chain-status .intact").count(), 0)
@@ -336,41 +277,24 @@ test("a chain is green only after it was read again", { skip }, async () => {
   await watched.expectQuiet()
 })
 
-test(
-  "overview: the claim, the map and the links say the same, in both themes and on a narrow screen",
-  { skip },
-  async () => {
-    await eventually("a checkpoint", async () => {
-      const { text } = await service.root.get(`${workspace.path}/integrity`)
-      return (JSON.parse(text) as { pending: number }).pending === 0 ? true : undefined
-    })
-    for (const width of [1440, 390]) {
-      await using watched = await watch(browser, {
-        origin: service.url,
-        viewport: { width, height: 900 },
-      })
-      const { page } = watched
-      await signInto(watched, service.url, viewer)
-      await page.goto(`${service.url}/ui`)
-      const title = page.getByRole("heading", { name: /Chain intact to #\d+/ })
-      const claimed = /#([\d,]+)/.exec((await title.textContent()) ?? "")?.[1]
-      await page.getByText(`#${claimed}`, { exact: true }).first().waitFor()
-      assert.equal(await page.locator(".ends.unequal").count(), 0)
-      assert.equal(await page.locator(".links .linked:not(.signed)").count(), 3)
-      await page.locator(".latest").getByText("⟨U+202E⟩").first().waitFor()
-      await page.locator(".tops").getByText("auth.session.created").waitFor()
-      await expectFits(page)
-      await expectAccessible(page)
-      await watched.expectQuiet()
-    }
-  },
-)
+test("overview: the claim, the map and the links say the same, in both themes and on a narrow screen", async (open) => {
+  await untilSigned()
+  for (const width of [1440, 390]) {
+    const page = await open("/ui", viewer, { viewport: { width, height: 900 } })
+    const title = page.getByRole("heading", { name: /Chain intact to #\d+/ })
+    const claimed = /#([\d,]+)/.exec((await title.textContent()) ?? "")?.[1]
+    await page.getByText(`#${claimed}`, { exact: true }).first().waitFor()
+    assert.equal(await page.locator(".ends.unequal").count(), 0)
+    assert.equal(await page.locator(".links .linked:not(.signed)").count(), 3)
+    await page.locator(".latest").getByText("⟨U+202E⟩").first().waitFor()
+    await page.locator(".tops").getByText("auth.session.created").waitFor()
+    await expectFits(page)
+    await expectAccessible(page)
+  }
+})
 
-test("keys lead from page to page, a list names them, and Back works", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
-  await page.goto(`${service.url}/ui/workspaces`)
+test("keys lead from page to page, a list names them, and Back works", async (open) => {
+  const page = await open("workspaces", viewer)
   await page.getByRole("heading", { name: "Workspaces" }).waitFor()
   await page.keyboard.press("g")
   await page.keyboard.press("o")
@@ -388,39 +312,29 @@ test("keys lead from page to page, a list names them, and Back works", { skip },
   assert.equal(await page.getByRole("heading", { name: "Workspaces" }).count(), 1)
   await page.goto(`${service.url}/ui/nothing`)
   await page.getByText("There is no such page").waitFor()
-  await watched.expectQuiet()
 })
 
-test(
-  "overview: what waits for a checkpoint is counted again once it is sealed, and today once it ends",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    let pending = 3
-    await alterAnswers(page, "**/integrity", (text) =>
-      text.replace(/"pending":\d+/, `"pending":${pending}`),
-    )
-    await page.goto(`${service.url}/ui`)
-    await page.locator(".figure").getByText("3 entries").waitFor()
-    pending = 0
-    await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    await page.locator(".figure").getByText("Everything is sealed.").waitFor()
-    // The next day begins.
-    await page.clock.setFixedTime(Date.now() + 86_400_000)
-    await Promise.all([
-      page.waitForRequest("**/events/timeline?*"),
-      page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
-    ])
-    await watched.expectQuiet()
-  },
-)
+test("overview: what waits for a checkpoint is counted again once it is sealed, and today once it ends", async (open) => {
+  const page = await open("about:blank", viewer)
+  let pending = 3
+  await alterAnswers(page, "**/integrity", (text) =>
+    text.replace(/"pending":\d+/, `"pending":${pending}`),
+  )
+  await page.goto(`${service.url}/ui`)
+  await page.locator(".figure").getByText("3 entries").waitFor()
+  pending = 0
+  await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+  await page.locator(".figure").getByText("Everything is sealed.").waitFor()
+  // The next day begins.
+  await page.clock.setFixedTime(Date.now() + 86_400_000)
+  await Promise.all([
+    page.waitForRequest("**/events/timeline?*"),
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
+  ])
+})
 
-test("overview: today is a day of the zone that the page shows", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
+test("overview: today is a day of the zone that the page shows", async (open) => {
+  const page = await open("about:blank", viewer)
   const asked: string[] = []
   page.on("request", (request) => {
     const { pathname, searchParams } = new URL(request.url())
@@ -435,38 +349,28 @@ test("overview: today is a day of the zone that the page shows", { skip }, async
     page.getByRole("button", { name: "All times in UTC" }).click(),
   ])
   assert.deepEqual(asked, ["2026-11-12T23:00:00.000Z", "2026-11-12T00:00:00.000Z"])
-  await watched.expectQuiet()
 })
 
-test(
-  "what was typed to sign in again stays when a slower request is refused",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url, refused: [401] })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    const json = { error: "unauthorized", detail: "no session" }
-    const held = Promise.withResolvers<void>()
-    await page.route("**/integrity", (route) => route.fulfill({ status: 401, json }))
-    await page.route(/evidence-packs/, async (route) => {
-      await held.promise
-      await route.fulfill({ status: 401, json })
-    })
-    await page.goto(`${service.url}/ui/packs`)
-    await page.getByLabel("E-mail").fill(viewer.email)
-    const refused = page.waitForResponse(/evidence-packs/)
-    held.resolve()
-    await (await refused).finished()
-    await giveTime(page)
-    assert.equal(await page.getByLabel("E-mail").inputValue(), viewer.email)
-    await watched.expectQuiet()
-  },
-)
+test("what was typed to sign in again stays when a slower request is refused", async (open) => {
+  const page = await open("about:blank", viewer, { refused: [401] })
+  const json = { error: "unauthorized", detail: "no session" }
+  const held = Promise.withResolvers<void>()
+  await page.route("**/integrity", (route) => route.fulfill({ status: 401, json }))
+  await page.route(/evidence-packs/, async (route) => {
+    await held.promise
+    await route.fulfill({ status: 401, json })
+  })
+  await page.goto(`${service.url}/ui/packs`)
+  await page.getByLabel("E-mail").fill(viewer.email)
+  const refused = page.waitForResponse(/evidence-packs/)
+  held.resolve()
+  await (await refused).finished()
+  await giveTime(page)
+  assert.equal(await page.getByLabel("E-mail").inputValue(), viewer.email)
+})
 
-test("what is not known is not called nothing", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url, refused: [503] })
-  const { page } = watched
-  await signInto(watched, service.url, viewer)
+test("what is not known is not called nothing", async (open) => {
+  const page = await open("about:blank", viewer, { refused: [503] })
   await page.route(`**${workspace.path}/**`, (route) => route.fulfill({ status: 503, json: {} }))
   await page.goto(`${service.url}/ui/chain`)
   await page.getByText("This did not work").waitFor()
@@ -474,67 +378,52 @@ test("what is not known is not called nothing", { skip }, async () => {
   await page.goto(`${service.url}/ui/events`)
   await page.getByText("This did not work").waitFor()
   assert.equal(await page.locator(".summary").textContent(), "")
-  await watched.expectQuiet()
 })
 
-test(
-  "parts that are refused at once say it once, and are tried again at once",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url, refused: [503] })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    const api = new RegExp(`${workspace.path}(?:/(?!integrity)|$|\\?)`)
-    const json = { error: "overloaded", detail: "too many reads wait" }
-    for (const [path, refused, whole] of [
-      ["", 4, /No event yet today|By the hour/],
-      ["/policies", 3, /They are private/],
-      ["/settings", 2, /an admin of this workspace changes/],
-    ] as const) {
-      await page.route(api, (route) => route.fulfill({ status: 503, json }))
-      await page.goto(`${service.url}/ui${path}`)
-      await page
-        .getByText("Not loaded either")
-        .nth(refused - 2)
-        .waitFor()
-      assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
-      await expectAccessible(page)
-      await page.getByText("Not loaded either").last().getByRole("button").click()
-      await page.getByText("Too many reads wait.").nth(0).waitFor()
-      await giveTime(page)
-      assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
-      await page.unroute(api)
-      await page.locator(".refused-whole").getByRole("button", { name: "Try again" }).click()
-      await page.getByText(whole).or(page.getByLabel(whole)).first().waitFor()
-      await page.locator(".refused-part").first().waitFor({ state: "detached" })
-      assert.equal(await page.getByText("Too many reads wait.").count(), 0, path)
-    }
-    await watched.expectQuiet()
-  },
-)
+test("parts that are refused at once say it once, and are tried again at once", async (open) => {
+  const page = await open("about:blank", viewer, { refused: [503] })
+  const api = new RegExp(`${workspace.path}(?:/(?!integrity)|$|\\?)`)
+  const json = { error: "overloaded", detail: "too many reads wait" }
+  for (const [path, refused, whole] of [
+    ["", 4, /No event yet today|By the hour/],
+    ["/policies", 3, /They are private/],
+    ["/settings", 2, /an admin of this workspace changes/],
+  ] as const) {
+    await page.route(api, (route) => route.fulfill({ status: 503, json }))
+    await page.goto(`${service.url}/ui${path}`)
+    await page
+      .getByText("Not loaded either")
+      .nth(refused - 2)
+      .waitFor()
+    assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
+    await expectAccessible(page)
+    await page.getByText("Not loaded either").last().getByRole("button").click()
+    await page.getByText("Too many reads wait.").nth(0).waitFor()
+    await giveTime(page)
+    assert.equal(await page.getByText("Too many reads wait.").count(), 1, path)
+    await page.unroute(api)
+    await page.locator(".refused-whole").getByRole("button", { name: "Try again" }).click()
+    await page.getByText(whole).or(page.getByLabel(whole)).first().waitFor()
+    await page.locator(".refused-part").first().waitFor({ state: "detached" })
+    assert.equal(await page.getByText("Too many reads wait.").count(), 0, path)
+  }
+})
 
-test(
-  "explorer: a search that is answered after the page was left begins nothing",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await signInto(watched, service.url, viewer)
-    const asked: string[] = []
-    page.on("request", (request) => asked.push(request.url()))
-    const release = await holdAnswers(page, /events\?.*include=proof/, 1)
-    await Promise.all([
-      page.waitForRequest(/events\?.*include=proof/),
-      page.goto(`${service.url}/ui/events`),
-    ])
-    await page.getByRole("link", { name: "Packs" }).click()
-    await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
-    await release()
-    assert.deepEqual(
-      asked.filter((url) => url.includes("/events/")),
-      [],
-    )
-    assert.equal(await page.locator(".bar.working").count(), 0)
-    await watched.expectQuiet()
-  },
-)
+test("explorer: a search that is answered after the page was left begins nothing", async (open) => {
+  const page = await open("about:blank", viewer)
+  const asked: string[] = []
+  page.on("request", (request) => asked.push(request.url()))
+  const release = await holdAnswers(page, /events\?.*include=proof/, 1)
+  await Promise.all([
+    page.waitForRequest(/events\?.*include=proof/),
+    page.goto(`${service.url}/ui/events`),
+  ])
+  await page.getByRole("link", { name: "Packs" }).click()
+  await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
+  await release()
+  assert.deepEqual(
+    asked.filter((url) => url.includes("/events/")),
+    [],
+  )
+  assert.equal(await page.locator(".bar.working").count(), 0)
+})

@@ -1,55 +1,32 @@
 // One entry of the explorer: proven in the browser, shared, marked; and the history of one thing.
 
 import assert from "node:assert/strict"
-import { test } from "node:test"
-import { join, type Person } from "../people.ts"
 import { writeMany } from "../service.ts"
 import {
   alterAnswers,
   expectAccessible,
   expectFits,
   expectNarrow,
-  watch,
-  type Watched,
+  storedSecret,
 } from "./browser.ts"
 import {
-  browser,
-  openIn,
   recomputed,
   scene,
   service,
-  skip,
+  test,
   untilSigned,
+  viewer,
   workspace,
+  writeInvoices,
 } from "./scene.ts"
 
-let viewer: Person
-
-const people = [
-  { id: "usr_1", type: "user", email: "ada@example.com", name: "\u202E<b>Ada</b>" },
-  { id: "ci-deployer", type: "service" },
-]
-
 scene(async () => {
-  viewer = await join(service, workspace.path, "viewer", "viewer@example.com")
-  await writeMany(workspace, 60, {
-    changes: (place) => ({
-      action: place % 5 === 0 ? "auth.password.changed" : "invoice.document.viewed",
-      actor: people[place % 2],
-      target: { id: `inv_${place}`, type: "invoice", name: `Invoice ${place}` },
-      occurredAt: new Date(Date.now() - (60 - place) * 60_000).toISOString(),
-      metadata: { before: { plan: "free" }, after: { plan: "paid" }, ticket: "SUP-1" },
-    }),
-  })
+  await writeInvoices(60)
   await untilSigned()
 })
 
-const explore = (watched: Watched, query = "", path = "events") =>
-  openIn(watched, viewer, `${path}?workspace=${workspace.id}${query}`)
-
-test("entry: it is opened and left by keyboard, and proven here", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched, "&query=invoice")
+test("entry: it is opened and left by keyboard, and proven here", async (open) => {
+  const page = await open("events?query=invoice", viewer)
   await recomputed(page, /All 60/)
   await page.keyboard.press("j")
   await page.keyboard.press("j")
@@ -86,51 +63,41 @@ test("entry: it is opened and left by keyboard, and proven here", { skip }, asyn
     await page.waitForURL((url) => url.pathname.endsWith(`/${receipt.sequence}`))
     await page.getByRole("button", { name: "Close" }).click()
   }
-  await watched.expectQuiet()
 })
 
-test(
-  "entry: a row that was altered on its way is marked as broken, and the others verify",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await alterAnswers(page, "**/v1/**/events?**", (text) =>
-      text.replace('"action":"auth.password.changed"', '"action":"auth.password.kept"'),
-    )
-    await explore(watched)
-    await recomputed(page, "1 of 60 rows on this page is broken")
-    assert.equal(await page.locator("tr .notch.broken").count(), 1)
-    await page.locator("tr.broken a").click()
-    const drawer = page.getByRole("complementary", { name: "Entry" })
-    await drawer.getByText("this is not what").waitFor()
-    await expectAccessible(page)
-    await page.unrouteAll({ behavior: "wait" })
-    await watched.expectQuiet()
-  },
-)
+test("entry: a row that was altered on its way is marked as broken, and the others verify", async (open) => {
+  const page = await open("about:blank", viewer)
+  await alterAnswers(page, "**/v1/**/events?**", (text) =>
+    text.replace('"action":"auth.password.changed"', '"action":"auth.password.kept"'),
+  )
+  await page.goto(`${service.url}/ui/events`)
+  await recomputed(page, "1 of 60 rows on this page is broken")
+  assert.equal(await page.locator("tr .notch.broken").count(), 1)
+  await page.locator("tr.broken a").click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("this is not what").waitFor()
+  await expectAccessible(page)
+  await page.unrouteAll({ behavior: "wait" })
+})
 
-test("entry: a link that was altered on its way cracks the stick", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
+test("entry: a link that was altered on its way cracks the stick", async (open) => {
+  const page = await open("about:blank", viewer)
   await alterAnswers(page, "**/v1/**/events?**", (text) => {
     const page = JSON.parse(text) as { events: { previousHash: string }[] }
     const third = page.events[2]
     if (third !== undefined) third.previousHash = "c44e".repeat(16)
     return JSON.stringify(page)
   })
-  await explore(watched)
+  await page.goto(`${service.url}/ui/events`)
   await page.getByText("Link broken.").waitFor()
   await page.getByText(/says the entry before it is c44e; #\d+ hashes to/).waitFor()
   assert.ok((await page.locator("tr.shifted").count()) > 5, "what lies below does not line up")
   await expectAccessible(page)
   await page.unrouteAll({ behavior: "wait" })
-  await watched.expectQuiet()
 })
 
-test("entry: a link for others, marks for a pack, and a search from here", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched)
+test("entry: a link for others, marks for a pack, and a search from here", async (open) => {
+  const page = await open("events", viewer)
   await recomputed(page, /All 60/)
   await page.locator("tr[data-sequence] a").first().focus()
   await page.keyboard.press("x")
@@ -142,9 +109,8 @@ test("entry: a link for others, marks for a pack, and a search from here", { ski
   await drawer.getByRole("button", { name: "Unmark" }).waitFor()
   await drawer.getByRole("button", { name: "Share it…" }).click()
   await page.getByRole("button", { name: "Make the link" }).click()
-  const link = (await page.locator(".secret-text code").textContent()) ?? ""
+  const link = await storedSecret(page)
   assert.match(link, /\/r\/[^/]+\/rcp_\w+#t=tsr_/)
-  await page.getByRole("button", { name: "I stored it" }).click()
   await drawer.getByRole("button", { name: "Search without action:" }).click()
   await page.waitForURL((url) => url.searchParams.get("query")?.startsWith("-action:") === true)
   await recomputed(page, /All \d+ rows/)
@@ -153,64 +119,53 @@ test("entry: a link for others, marks for a pack, and a search from here", { ski
   await page.getByText("2 marked entries").waitFor()
   await page.goto(link)
   await page.getByRole("heading", { name: /Consistent|genuine/ }).waitFor()
-  await watched.expectQuiet()
 })
 
-test(
-  "entry: any value of a row or of the drawer is searched for, or left out",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const page = await explore(watched)
-    await recomputed(page, /All 60/)
-    const queryIs = (query: string) =>
-      page.waitForURL((url) => url.searchParams.get("query") === query)
-    const rows = page.locator("tr[data-sequence]")
-    assert.equal(await page.locator("td .terms").count(), 0, "no row has buttons before it is met")
-    await rows.nth(3).hover()
-    await page.getByRole("button", { name: "Search actor:usr_1", exact: true }).click()
-    await queryIs("actor:usr_1")
-    await recomputed(page, /All 30/)
-    // By keyboard: the row, then its values.
-    await page.keyboard.press("j")
-    await page.keyboard.press("Tab")
-    await page
-      .getByRole("button", { name: "Search actor:usr_1" })
-      .and(page.locator(":focus"))
-      .waitFor()
-    await page.keyboard.press("Tab")
-    await page.keyboard.press("Tab")
-    await page.keyboard.press("Tab")
-    const without = page.getByRole("button", { name: /^Search without action:/ })
-    await without.and(page.locator(":focus")).waitFor()
-    await expectAccessible(page)
-    await page.keyboard.press("Enter")
-    await page.waitForURL((url) =>
-      (url.searchParams.get("query") ?? "").startsWith("actor:usr_1 -action:"),
-    )
-    await recomputed(page, /All (?:6|24) rows/)
-    await page.locator("tr[data-sequence] a:focus").waitFor()
-    await page.keyboard.press("Enter")
-    const drawer = page.getByRole("complementary", { name: "Entry" })
-    await drawer.getByText("Verified").waitFor()
-    await expectAccessible(page)
-    await drawer.locator(".now").hover()
-    await drawer.getByRole("button", { name: "Search metadata.after.plan:paid" }).click()
-    await recomputed(page, /All (?:6|24) rows/)
-    await drawer.getByText("Provenance").click()
-    await drawer.getByRole("button", { name: /^Search without key:/ }).click()
-    await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
-    await watched.expectQuiet()
-  },
-)
+test("entry: any value of a row or of the drawer is searched for, or left out", async (open) => {
+  const page = await open("events", viewer)
+  await recomputed(page, /All 60/)
+  const queryIs = (query: string) =>
+    page.waitForURL((url) => url.searchParams.get("query") === query)
+  const rows = page.locator("tr[data-sequence]")
+  assert.equal(await page.locator("td .terms").count(), 0, "no row has buttons before it is met")
+  await rows.nth(3).hover()
+  await page.getByRole("button", { name: "Search actor:usr_1", exact: true }).click()
+  await queryIs("actor:usr_1")
+  await recomputed(page, /All 30/)
+  // By keyboard: the row, then its values.
+  await page.keyboard.press("j")
+  await page.keyboard.press("Tab")
+  await page
+    .getByRole("button", { name: "Search actor:usr_1" })
+    .and(page.locator(":focus"))
+    .waitFor()
+  await page.keyboard.press("Tab")
+  await page.keyboard.press("Tab")
+  await page.keyboard.press("Tab")
+  const without = page.getByRole("button", { name: /^Search without action:/ })
+  await without.and(page.locator(":focus")).waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press("Enter")
+  await page.waitForURL((url) =>
+    (url.searchParams.get("query") ?? "").startsWith("actor:usr_1 -action:"),
+  )
+  await recomputed(page, /All (?:6|24) rows/)
+  await page.locator("tr[data-sequence] a:focus").waitFor()
+  await page.keyboard.press("Enter")
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByText("Verified").waitFor()
+  await expectAccessible(page)
+  await drawer.locator(".now").hover()
+  await drawer.getByRole("button", { name: "Search metadata.after.plan:paid" }).click()
+  await recomputed(page, /All (?:6|24) rows/)
+  await drawer.getByText("Provenance").click()
+  await drawer.getByRole("button", { name: /^Search without key:/ }).click()
+  await page.getByRole("heading", { name: "Nothing matches" }).waitFor()
+})
 
-test("entry: the bar of marks does not cover what is reached in the drawer", { skip }, async () => {
+test("entry: the bar of marks does not cover what is reached in the drawer", async (open) => {
   for (const width of [1440, 1000, 390]) {
-    await using watched = await watch(browser, {
-      origin: service.url,
-      viewport: { width, height: 700 },
-    })
-    const page = await explore(watched)
+    const page = await open("events", viewer, { viewport: { width, height: 700 } })
     await recomputed(page, /All 60/)
     await page.locator("tr[data-sequence] a").first().click()
     const button = page.locator("#entry-mark")
@@ -229,13 +184,11 @@ test("entry: the bar of marks does not cover what is reached in the drawer", { s
     }
     await bar.getByRole("link", { name: "Make evidence pack" }).click({ trial: true })
     await bar.getByRole("button", { name: "Clear" }).click()
-    await watched.expectQuiet()
   }
 })
 
-test("thing: everything that it did and that others did to it", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched)
+test("thing: everything that it did and that others did to it", async (open) => {
+  const page = await open("events", viewer)
   await recomputed(page, /All 60/)
   await page.locator("tr[data-sequence]").first().click()
   const drawer = page.getByRole("complementary", { name: "Entry" })
@@ -249,17 +202,15 @@ test("thing: everything that it did and that others did to it", { skip }, async 
   await expectAccessible(page)
   await page.locator("tr[data-sequence]").nth(2).click()
   await drawer.getByText("Verified").waitFor()
-  await page.goto(`${service.url}/ui/things/user/usr_1?workspace=${workspace.id}`)
+  await page.goto(`${service.url}/ui/things/user/usr_1`)
   await page.getByRole("heading", { name: "⟨U+202E⟩<b>Ada</b>" }).waitFor()
   await recomputed(page, /All 30/)
   await page.setViewportSize({ width: 640, height: 900 })
   await expectFits(page)
   await expectNarrow(page)
-  await watched.expectQuiet()
 })
 
-test("thing: an id of dots does not lead to another page", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
+test("thing: an id of dots does not lead to another page", async (open) => {
   const things = [
     { id: "..", type: "..", name: "Parent" },
     { id: ".", type: ".", name: "Own" },
@@ -273,7 +224,7 @@ test("thing: an id of dots does not lead to another page", { skip }, async () =>
       occurredAt: new Date().toISOString(),
     }),
   })
-  const page = await explore(watched, "&query=action:dots.seen")
+  const page = await open("events?query=action:dots.seen", viewer)
   await recomputed(page, /All 3/)
   for (const { id, name } of things) {
     await page.locator("tr[data-sequence]").filter({ hasText: name }).locator("a").click()
@@ -287,5 +238,4 @@ test("thing: an id of dots does not lead to another page", { skip }, async () =>
     await page.goBack()
     await page.getByRole("button", { name: "Close" }).click()
   }
-  await watched.expectQuiet()
 })

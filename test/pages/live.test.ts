@@ -3,118 +3,73 @@
 
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
-import { after, before, test } from "node:test"
-import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
-import { join, type Person } from "../people.ts"
-import { makeWorkspace, startService, writeEvent, writeMany, type Service } from "../service.ts"
-import {
-  expectAccessible,
-  holdAnswers,
-  noBrowser,
-  openBrowser,
-  signInto,
-  watch,
-  type Watched,
-} from "./browser.ts"
-
-const skip = noBrowser
-
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
-let empty: Awaited<ReturnType<typeof makeWorkspace>>
-let admin: Person
+import { makeWorkspace, writeEvent, writeMany, type Workspace } from "../service.ts"
+import { expectAccessible, holdAnswers } from "./browser.ts"
+import { admin, recomputed, scene, service, test, workspace } from "./scene.ts"
 
 const now = () => ({ occurredAt: new Date().toISOString() })
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
-  workspace = await makeWorkspace(service)
-  empty = await makeWorkspace(service)
-  admin = await join(service, empty.path, "admin", "admin@example.com")
-  await service.root.post(`${workspace.path}/members/${admin.id}`, { role: "viewer" })
+scene(async () => {
   await writeMany(workspace, 130, { changes: now })
 })
 
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  for (const { id } of [workspace, empty]) await expectChain(service.root, id)
-  await service[Symbol.asyncDispose]()
-})
-
-async function explore(watched: Watched, id: string): Promise<Page> {
-  await signInto(watched, service.url, admin)
-  await watched.page.goto(`${service.url}/ui/events?workspace=${id}`)
-  return watched.page
+/** One in which nothing is recorded yet, of the same person. */
+async function emptyWorkspace(role: string): Promise<Workspace> {
+  const made = await makeWorkspace(service)
+  await service.root.post(`${made.path}/members/${admin.id}`, { role })
+  return made
 }
 
-const recomputed = (page: Page, text: string | RegExp) =>
-  page.locator(".recomputed").getByText(text).waitFor()
+test("first run: a key is made on request, and the first event cuts a notch", async (open) => {
+  const empty = await emptyWorkspace("admin")
+  const page = await open(`events?workspace=${empty.id}`, admin)
+  await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
+  await expectAccessible(page)
+  // The key that is being made is not lost by leaving.
+  const release = await holdAnswers(page, "**/api-keys", 1)
+  await Promise.all([
+    page.waitForRequest("**/api-keys"),
+    page.getByRole("button", { name: "Make a key for it" }).click(),
+  ])
+  await page.getByRole("link", { name: "Access" }).click()
+  await release()
+  const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
+  const call = (await page.locator(".terminal pre").textContent()) ?? ""
+  const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""
+  assert.match(call, /Idempotency-Key: [\w-]{12,}/)
+  const { status, text } = await service.client(key).write(JSON.parse(body) as object)
+  assert.equal(status, 202, text)
+  await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
+  await page.getByText(/Recorded as #\d/).waitFor()
+  await page.getByRole("link", { name: "Access" }).click()
+  await page.getByText("Store it first").waitFor()
+  assert.equal(await page.locator("mark").textContent(), key)
+  await expectAccessible(page)
+  await page.getByRole("button", { name: "I stored it" }).and(page.locator(":focus")).click()
+  await page.getByRole("link", { name: "See it in the list" }).click()
+  const drawer = page.getByRole("complementary", { name: "Entry" })
+  await drawer.getByRole("heading", { name: "auth.session.created" }).waitFor()
+  await recomputed(page, "The one row on this page recomputed")
+  await expectChain(service.root, empty.id)
+})
 
-test(
-  "first run: a key is made on request, and the first event cuts a notch",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const page = await explore(watched, empty.id)
-    await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
-    await expectAccessible(page)
-    // The key that is being made is not lost by leaving.
-    const release = await holdAnswers(page, "**/api-keys", 1)
-    await Promise.all([
-      page.waitForRequest("**/api-keys"),
-      page.getByRole("button", { name: "Make a key for it" }).click(),
-    ])
-    await page.getByRole("link", { name: "Access" }).click()
-    await release()
-    const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
-    const call = (await page.locator(".terminal pre").textContent()) ?? ""
-    const body = /-d '([^']*)'$/.exec(call)?.[1] ?? ""
-    assert.match(call, /Idempotency-Key: [\w-]{12,}/)
-    const { status, text } = await service.client(key).write(JSON.parse(body) as object)
-    assert.equal(status, 202, text)
-    await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
-    await page.getByText(/Recorded as #\d/).waitFor()
-    await page.getByRole("link", { name: "Access" }).click()
-    await page.getByText("Store it first").waitFor()
-    assert.equal(await page.locator("mark").textContent(), key)
-    await expectAccessible(page)
-    await page.getByRole("button", { name: "I stored it" }).and(page.locator(":focus")).click()
-    await page.getByRole("link", { name: "See it in the list" }).click()
-    const drawer = page.getByRole("complementary", { name: "Entry" })
-    await drawer.getByRole("heading", { name: "auth.session.created" }).waitFor()
-    await recomputed(page, "The one row on this page recomputed")
-    await watched.expectQuiet()
-  },
-)
+test("first run: it is looked again where somebody goes to the same page again", async (open) => {
+  const fresh = await emptyWorkspace("viewer")
+  const page = await open(`events?workspace=${fresh.id}`, admin)
+  const again = () => page.getByRole("link", { name: "Events", exact: true }).click()
+  await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
+  await again()
+  await page.getByText("Waiting for the first event").waitFor()
+  await writeEvent(fresh, now())
+  await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
+  await again()
+  await recomputed(page, "The one row on this page recomputed")
+  await expectChain(service.root, fresh.id)
+})
 
-test(
-  "first run: it is looked again where somebody goes to the same page again",
-  { skip },
-  async () => {
-    const fresh = await makeWorkspace(service)
-    await service.root.post(`${fresh.path}/members/${admin.id}`, { role: "viewer" })
-    await using watched = await watch(browser, { origin: service.url })
-    const page = await explore(watched, fresh.id)
-    const again = () => page.getByRole("link", { name: "Events", exact: true }).click()
-    await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
-    await again()
-    await page.getByText("Waiting for the first event").waitFor()
-    await writeEvent(fresh, now())
-    await page.getByRole("heading", { name: "The first notch is cut" }).waitFor()
-    await again()
-    await recomputed(page, "The one row on this page recomputed")
-    await watched.expectQuiet()
-  },
-)
-
-test("live: new entries wait, or come by themselves, and are recomputed", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched, workspace.id)
+test("live: new entries wait, or come by themselves, and are recomputed", async (open) => {
+  const page = await open(`events?workspace=${workspace.id}`, admin)
   await recomputed(page, /All 100/)
   await writeMany(workspace, 3, { changes: now })
   await page.getByRole("button", { name: "3 new, show" }).click()
@@ -144,30 +99,26 @@ test("live: new entries wait, or come by themselves, and are recomputed", { skip
   await writeMany(workspace, 1, { changes: now })
   await page.evaluate("scrollTo(0, 0)")
   await page.getByRole("button", { name: "61 new, show" }).waitFor()
-  await watched.expectQuiet()
 })
 
-test("live: without a stream, the page polls", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url, refused: [502] })
-  const { page } = watched
+test("live: without a stream, the page polls", async (open) => {
+  const page = await open("about:blank", admin, { refused: [502] })
   await page.route("**/events/feed**", async (route) =>
     route.request().headers()["accept"] === "text/event-stream"
       ? route.fulfill({ status: 502, body: "no" })
       : route.continue(),
   )
-  await explore(watched, workspace.id)
+  await page.goto(`${service.url}/ui/events?workspace=${workspace.id}`)
   await recomputed(page, /All 100/)
   await writeMany(workspace, 1, { changes: now })
   await page.getByRole("button", { name: "1 new, show" }).waitFor()
   await page.unrouteAll({ behavior: "ignoreErrors" })
-  await watched.expectQuiet()
 })
 
-test("live: a lost connection is shown, and no entry is missed", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
+test("live: a lost connection is shown, and no entry is missed", async (open) => {
+  const page = await open("about:blank", admin, { refused: ["ERR_FAILED"] })
   await page.route("**/events/feed**", (route) => route.abort())
-  await explore(watched, workspace.id)
+  await page.goto(`${service.url}/ui/events?workspace=${workspace.id}`)
   await page.getByText(/Connection lost, showing \d\d:\d\d:\d\d/).waitFor()
   await writeMany(workspace, 2, { changes: now })
   await page.unrouteAll({ behavior: "wait" })
@@ -175,9 +126,8 @@ test("live: a lost connection is shown, and no entry is missed", { skip }, async
   await page.getByText(/Connection lost/).waitFor({ state: "detached" })
 })
 
-test("export: every entry that was found is in the file", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const page = await explore(watched, workspace.id)
+test("export: every entry that was found is in the file", async (open) => {
+  const page = await open(`events?workspace=${workspace.id}`, admin)
   await recomputed(page, /All 100/)
   const { total } = (await admin.get(`${workspace.path}/events?limit=1`)).json<{ total: number }>()
   for (const [name, lines] of [
@@ -202,5 +152,4 @@ test("export: every entry that was found is in the file", { skip }, async () => 
     recorded.map(({ actor, metadata: { format } }) => [actor.email, format]),
     ["csv", "jsonl"].map((format) => [admin.email, format]),
   )
-  await watched.expectQuiet()
 })

@@ -112,7 +112,7 @@ async function picture(
   const viewport = { width: 1440, height: 900 }
   await using watched = await watch(browser, { origin: service.url, viewport, ...look })
   const { page } = watched
-  await signInto(watched, service.url, person)
+  await signInto(page, service.url, person)
   const url = new URL(path, `${service.url}/`)
   if (path.startsWith("ui")) url.searchParams.set("workspace", "acme")
   await page.goto(url.href)

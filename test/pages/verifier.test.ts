@@ -2,50 +2,24 @@
 // evidence of every kind.
 
 import assert from "node:assert/strict"
-import { spawnSync } from "node:child_process"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { after, before, test } from "node:test"
+import { after } from "node:test"
 import { pathToFileURL } from "node:url"
 import { readZip } from "@tallystick/proof"
-import type { Browser, Page } from "playwright-core"
-import { expectChain } from "../chain.ts"
-import {
-  eventFor,
-  eventually,
-  makeWorkspace,
-  settingsOf,
-  startService,
-  writeMany,
-  type Service,
-} from "../service.ts"
-import {
-  expectAccessible,
-  expectNarrow,
-  noBrowser,
-  openBrowser,
-  tabTo,
-  temporaryFolder,
-  watch,
-} from "./browser.ts"
+import type { Page } from "playwright-core"
+import { tallystick, type Ended } from "../program.ts"
+import { eventFor, eventually, settingsOf, writeMany } from "../service.ts"
+import { expectAccessible, expectNarrow, tabTo, temporaryFolder, watch } from "./browser.ts"
+import { browser, scene, service, test, workspace } from "./scene.ts"
 
-const skip = noBrowser
-const command = join(import.meta.dirname, "../../packages/server/bin/tallystick.mjs")
-
-let browser: Browser
-let service: Service
-let workspace: Awaited<ReturnType<typeof makeWorkspace>>
-let folder: Awaited<ReturnType<typeof temporaryFolder>>
+let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined
 let vkey: string
 
-const inFolder = (name: string): string => join(folder.path, name)
+const inFolder = (name: string): string => join(folder?.path ?? "", name)
 
-before(async () => {
-  if (skip !== false) return
-  browser = await openBrowser()
-  service = await startService()
+scene(async () => {
   folder = await temporaryFolder()
-  workspace = await makeWorkspace(service)
   const { path, reader } = workspace
   const [first] = await writeMany(workspace, 40, { changes: (place) => ({ metadata: { place } }) })
   const written = await workspace.writer.write(
@@ -76,27 +50,23 @@ before(async () => {
     writeFile(inFolder("truncated.zip"), pack.subarray(0, -1)),
     writeFile(inFolder("nothing.txt"), "hello"),
   ])
-  const exported = spawnSync(
-    process.execPath,
-    [command, "export", workspace.id, inFolder("export")],
-    { env: { PATH: process.env["PATH"], ...settingsOf(service) }, encoding: "utf8" },
-  )
-  assert.equal(exported.status, 0, exported.stderr)
+  const exporting = ["export", workspace.id, inFolder("export")]
+  const exported = await tallystick(exporting, settingsOf(service))
+  assert.equal(exported.code, 0, exported.errors)
 })
 
-after(async () => {
-  if (skip !== false) return
-  await browser.close()
-  await expectChain(service.root, workspace.id)
-  await service[Symbol.asyncDispose]()
-  await folder[Symbol.asyncDispose]()
-})
+after(() => folder?.[Symbol.asyncDispose]())
 
 async function give(page: Page, ...names: readonly string[]): Promise<void> {
   await page
     .locator("input[type=file]")
     .first()
     .setInputFiles(names.map((name) => inFolder(name)))
+}
+
+/** What the command says of a file. */
+function verify(name: string, ...options: readonly string[]): Promise<Ended> {
+  return tallystick(["verify", name, ...options, "--key", vkey], {}, { cwd: inFolder("") })
 }
 
 /** The verdict on a file. */
@@ -136,94 +106,70 @@ async function expectVerdicts(page: Page): Promise<void> {
   assert.match(await said(page, "nothing.txt"), /^Not readable.*It is not a receipt/)
 }
 
-test(
-  "the served verifier finds altered and truncated evidence, with the result of tallystick verify",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await page.goto(`${service.url}/verify`)
-    await expectAccessible(page)
-    await expectVerdicts(page)
-    await expectAccessible(page)
+test("the served verifier finds altered and truncated evidence, with the result of tallystick verify", async (open) => {
+  const page = await open("/verify")
+  await expectAccessible(page)
+  await expectVerdicts(page)
+  await expectAccessible(page)
 
-    const [saved] = await Promise.all([
-      page.waitForEvent("download"),
-      page.locator('[aria-label="altered.json"]').getByText("Result as JSON").click(),
-    ])
-    const verified = spawnSync(
-      process.execPath,
-      [command, "verify", "altered.json", "--json", "--key", vkey],
-      { cwd: folder.path, encoding: "utf8" },
-    )
-    assert.deepEqual(
-      JSON.parse(await readFile(await saved.path(), "utf8")),
-      JSON.parse(verified.stdout),
-    )
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator('[aria-label="altered.json"]').getByText("Result as JSON").click(),
+  ])
+  const verified = await verify("altered.json", "--json")
+  assert.deepEqual(
+    JSON.parse(await readFile(await saved.path(), "utf8")),
+    JSON.parse(verified.output),
+  )
 
-    await page.locator('[aria-label="altered.json"]').getByText("Remove").click()
-    assert.equal(await page.locator('[aria-label="altered.json"]').count(), 0)
-    await watched.expectQuiet()
-  },
-)
+  await page.locator('[aria-label="altered.json"]').getByText("Remove").click()
+  assert.equal(await page.locator('[aria-label="altered.json"]').count(), 0)
+})
 
-test(
-  "the verifier that a pack carries does the same from a file, its own pack among them, without a network",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { offline: true })
-    const { page } = watched
-    const files = readZip(new Uint8Array(await readFile(inFolder("pack.zip"))))
-    await writeFile(inFolder("verify.html"), files?.get("verify.html") ?? assert.fail())
-    await page.addInitScript(`{
-      const make = URL.createObjectURL
-      window.made = 0
-      URL.createObjectURL = (blob) => (window.made++, make.call(URL, blob))
-    }`)
-    await page.goto(pathToFileURL(inFolder("verify.html")).href)
-    await expectVerdicts(page)
-    assert.equal(await page.evaluate("made"), 1, "every check uses one copy of the program")
-    await expectAccessible(page)
-    // Its content policy blocks every request.
-    const refused = await page.evaluate(
-      `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
-    )
-    assert.equal(refused, "refused")
-    const reports = await page.evaluate("window.reports.splice(0)")
-    assert.ok(
-      JSON.stringify(reports).includes("connect-src"),
-      "the policy refused it, and not the network alone",
-    )
-  },
-)
-
-test(
-  "a folder is checked as an export, and one changed byte of it is found",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await page.goto(`${service.url}/verify`)
-    await trust(page)
-    const giveFolder = () =>
-      page.locator("input[webkitdirectory]").setInputFiles(inFolder("export"))
-    await giveFolder()
-    assert.match(await said(page, "export/"), /This export is genuine.*recomputed here/)
-    await page.getByText("Remove export/").click()
-    const bodies = inFolder("export/bodies/000.jsonl")
-    await writeFile(bodies, (await readFile(bodies, "utf8")).replace("12.5", "12.6"))
-    await giveFolder()
-    assert.match(
-      await said(page, "export/"),
-      /This export is not genuine.*Content does not hold, in bodies\/000\.jsonl, entry #\d+/,
-    )
-    await watched.expectQuiet()
-  },
-)
-
-test("a long check says how far it is, and can be cancelled", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
+test("the verifier that a pack carries does the same from a file, its own pack among them, without a network", async () => {
+  await using watched = await watch(browser, { offline: true })
   const { page } = watched
+  const files = readZip(new Uint8Array(await readFile(inFolder("pack.zip"))))
+  await writeFile(inFolder("verify.html"), files?.get("verify.html") ?? assert.fail())
+  await page.addInitScript(`{
+    const make = URL.createObjectURL
+    window.made = 0
+    URL.createObjectURL = (blob) => (window.made++, make.call(URL, blob))
+  }`)
+  await page.goto(pathToFileURL(inFolder("verify.html")).href)
+  await expectVerdicts(page)
+  assert.equal(await page.evaluate("made"), 1, "every check uses one copy of the program")
+  await expectAccessible(page)
+  // Its content policy blocks every request.
+  const refused = await page.evaluate(
+    `fetch(${JSON.stringify(service.url)}).then(() => "asked", () => "refused")`,
+  )
+  assert.equal(refused, "refused")
+  const reports = await page.evaluate("window.reports.splice(0)")
+  assert.ok(
+    JSON.stringify(reports).includes("connect-src"),
+    "the policy refused it, and not the network alone",
+  )
+})
+
+test("a folder is checked as an export, and one changed byte of it is found", async (open) => {
+  const page = await open("/verify")
+  await trust(page)
+  const giveFolder = () => page.locator("input[webkitdirectory]").setInputFiles(inFolder("export"))
+  await giveFolder()
+  assert.match(await said(page, "export/"), /This export is genuine.*recomputed here/)
+  await page.getByText("Remove export/").click()
+  const bodies = inFolder("export/bodies/000.jsonl")
+  await writeFile(bodies, (await readFile(bodies, "utf8")).replace("12.5", "12.6"))
+  await giveFolder()
+  assert.match(
+    await said(page, "export/"),
+    /This export is not genuine.*Content does not hold, in bodies\/000\.jsonl, entry #\d+/,
+  )
+})
+
+test("a long check says how far it is, and can be cancelled", async (open) => {
+  const page = await open("about:blank")
   // A page of the same entry again and again, each of which is a signature to verify.
   const { entry, proof, disclosures } = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
   const events = Array.from({ length: 4000 }, () => ({ ...entry, proof, disclosures }))
@@ -235,61 +181,44 @@ test("a long check says how far it is, and can be cancelled", { skip }, async ()
   await tabTo(page, /^Cancel long\.json/)
   await page.keyboard.press("Enter")
   assert.equal(await page.locator("section.result").count(), 0)
-  await watched.expectQuiet()
 })
 
-test(
-  "an invalid key is refused beside the field, and a dropped file is accepted",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await page.goto(`${service.url}/verify`)
-    await page.getByLabel("Add a key").fill("nonsense")
-    await page.keyboard.press("Enter")
-    await page.getByText(/This is not the key of a log/).waitFor()
-    const content = JSON.stringify(await readFile(inFolder("receipt.json"), "utf8"))
-    await page.evaluate(`{
-    const dropped = new DataTransfer()
-    dropped.items.add(new File([${content}], "dropped.json"))
-    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
-  }`)
-    assert.match(await said(page, "dropped.json"), /^Consistent/)
-    for (const summary of await page.locator("summary").all()) await summary.click()
-    await expectNarrow(page)
-    await watched.expectQuiet()
-  },
-)
+test("an invalid key is refused beside the field, and a dropped file is accepted", async (open) => {
+  const page = await open("/verify")
+  await page.getByLabel("Add a key").fill("nonsense")
+  await page.keyboard.press("Enter")
+  await page.getByText(/This is not the key of a log/).waitFor()
+  const content = JSON.stringify(await readFile(inFolder("receipt.json"), "utf8"))
+  await page.evaluate(`{
+  const dropped = new DataTransfer()
+  dropped.items.add(new File([${content}], "dropped.json"))
+  document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+}`)
+  assert.match(await said(page, "dropped.json"), /^Consistent/)
+  for (const summary of await page.locator("summary").all()) await summary.click()
+  await expectNarrow(page)
+})
 
-test(
-  "a folder that cannot be read says so, beside what was dropped with it",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    await page.goto(`${service.url}/verify`)
-    // As a browser gives a folder that it may not read.
-    await page.evaluate(`{
-    const reader = { readEntries: (_, fail) => fail(new DOMException("denied", "NotReadableError")) }
-    const folder = { isDirectory: true, name: "locked", createReader: () => reader }
-    DataTransferItem.prototype.webkitGetAsEntry = function () {
-      return this.type === "text/plain" ? folder : null
-    }
-    const dropped = new DataTransfer()
-    dropped.items.add(new File([], "locked", { type: "text/plain" }))
-    dropped.items.add(new File(["{}"], "other.json", { type: "application/json" }))
-    document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
-  }`)
-    assert.match(await said(page, "other.json"), /^Not readable/)
-    assert.match(await said(page, "locked/"), /^Not readable.*could not be read/)
-    await watched.expectQuiet()
-  },
-)
+test("a folder that cannot be read says so, beside what was dropped with it", async (open) => {
+  const page = await open("/verify")
+  // As a browser gives a folder that it may not read.
+  await page.evaluate(`{
+  const reader = { readEntries: (_, fail) => fail(new DOMException("denied", "NotReadableError")) }
+  const folder = { isDirectory: true, name: "locked", createReader: () => reader }
+  DataTransferItem.prototype.webkitGetAsEntry = function () {
+    return this.type === "text/plain" ? folder : null
+  }
+  const dropped = new DataTransfer()
+  dropped.items.add(new File([], "locked", { type: "text/plain" }))
+  dropped.items.add(new File(["{}"], "other.json", { type: "application/json" }))
+  document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true }))
+}`)
+  assert.match(await said(page, "other.json"), /^Not readable/)
+  assert.match(await said(page, "locked/"), /^Not readable.*could not be read/)
+})
 
-test("a file name is shown without invisible characters", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
-  await page.goto(`${service.url}/verify`)
+test("a file name is shown without invisible characters", async (open) => {
+  const page = await open("/verify")
   await page
     .locator("input[type=file]")
     .first()
@@ -297,12 +226,10 @@ test("a file name is shown without invisible characters", { skip }, async () => 
   assert.match(await said(page, "⟨U+202E⟩gnp.json"), /^Not readable/)
   await page.getByRole("button", { name: "Remove ⟨U+202E⟩gnp.json" }).waitFor()
   assert.doesNotMatch(await page.content(), /\u202E/)
-  await watched.expectQuiet()
 })
 
-test("nothing unchecked is called consistent, recorded or genuine", { skip }, async () => {
-  await using watched = await watch(browser, { origin: service.url })
-  const { page } = watched
+test("nothing unchecked is called consistent, recorded or genuine", async (open) => {
+  const page = await open("about:blank")
   const answer = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
   const { proof, ...bare } = answer
   const earlier = { ...bare.entry, sequence: bare.entry.sequence - 1 }
@@ -333,65 +260,48 @@ test("nothing unchecked is called consistent, recorded or genuine", { skip }, as
     assert.match(await said(page, name), new RegExp(`^${title}`), name)
     const place = page.locator(`section.result[aria-label="${name}"]`)
     await place.locator(".verdict .seal.neutral").waitFor()
-    const { status, stdout } = spawnSync(
-      process.execPath,
-      [command, "verify", name, "--key", vkey],
-      {
-        cwd: folder.path,
-        encoding: "utf8",
-      },
-    )
-    assert.equal(status, 2, name)
-    assert.match(stdout, new RegExp(`: ${word}\n {2}[^\n]*${reason}`), name)
-    for (const text of [stdout, String(await place.textContent())])
+    const { code, output } = await verify(name)
+    assert.equal(code, 2, name)
+    assert.match(output, new RegExp(`: ${word}\n {2}[^\n]*${reason}`), name)
+    for (const text of [output, String(await place.textContent())])
       assert.doesNotMatch(text, /consistent|it was recorded|is genuine|: genuine/i, name)
   }
   await expectAccessible(page)
-  await watched.expectQuiet()
 })
 
-test(
-  "a receipt and a pack are shown as who did what to whom and when, by names and by their place",
-  { skip },
-  async () => {
-    await using watched = await watch(browser, { origin: service.url })
-    const { page } = watched
-    const { entry } = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
-    const number = `#${entry.sequence}`
-    await page.goto(`${service.url}/verify`)
-    await give(page, "receipt.json", "pack.zip")
-    await said(page, "receipt.json")
-    const place = page.locator('section.result[aria-label="receipt.json"]')
-    const what = await place.locator(".what dd").allTextContents()
-    assert.deepEqual(what.slice(0, 3), [
-      "usr_1 ada@example.com",
-      "billing.invoice.approve",
-      "inv_9 Invoice 9",
-    ])
-    assert.match(
-      String(await place.locator(".clock").textContent()),
-      /client clock differs by \d+ d/,
-    )
-    const [terms, values] = await Promise.all(
-      ["dt", "dd"].map((name) => place.locator(`.facts ${name}`).allTextContents()),
-    )
-    const shown = Object.fromEntries((terms ?? []).map((term, at) => [term, values?.[at]]))
-    assert.match(String(shown["Occurred"]), /31 Jan(?:uary)? 2026/)
-    assert.ok(shown["Recorded"] !== undefined)
-    assert.deepEqual(
-      [shown["Metadata amount"], shown["Entry"], shown["Receipt"], shown["Place in the log"]],
-      ["12.5", number, entry.receipt, undefined],
-    )
+test("a receipt and a pack are shown as who did what to whom and when, by names and by their place", async (open) => {
+  const page = await open("about:blank")
+  const { entry } = JSON.parse(await readFile(inFolder("receipt.json"), "utf8"))
+  const number = `#${entry.sequence}`
+  await page.goto(`${service.url}/verify`)
+  await give(page, "receipt.json", "pack.zip")
+  await said(page, "receipt.json")
+  const place = page.locator('section.result[aria-label="receipt.json"]')
+  const what = await place.locator(".what dd").allTextContents()
+  assert.deepEqual(what.slice(0, 3), [
+    "usr_1 ada@example.com",
+    "billing.invoice.approve",
+    "inv_9 Invoice 9",
+  ])
+  assert.match(String(await place.locator(".clock").textContent()), /client clock differs by \d+ d/)
+  const [terms, values] = await Promise.all(
+    ["dt", "dd"].map((name) => place.locator(`.facts ${name}`).allTextContents()),
+  )
+  const shown = Object.fromEntries((terms ?? []).map((term, at) => [term, values?.[at]]))
+  assert.match(String(shown["Occurred"]), /31 Jan(?:uary)? 2026/)
+  assert.ok(shown["Recorded"] !== undefined)
+  assert.deepEqual(
+    [shown["Metadata amount"], shown["Entry"], shown["Receipt"], shown["Place in the log"]],
+    ["12.5", number, entry.receipt, undefined],
+  )
 
-    await said(page, "pack.zip")
-    const row = page.locator(".packed tr").filter({ hasText: number })
-    const cells = await row.locator("td").allTextContents()
-    assert.deepEqual(
-      [cells[0], cells[2], cells[4]],
-      [number, "usr_1 ada@example.com", "inv_9 Invoice 9"],
-    )
-    await expectAccessible(page)
-    await expectNarrow(page)
-    await watched.expectQuiet()
-  },
-)
+  await said(page, "pack.zip")
+  const row = page.locator(".packed tr").filter({ hasText: number })
+  const cells = await row.locator("td").allTextContents()
+  assert.deepEqual(
+    [cells[0], cells[2], cells[4]],
+    [number, "usr_1 ada@example.com", "inv_9 Invoice 9"],
+  )
+  await expectAccessible(page)
+  await expectNarrow(page)
+})
