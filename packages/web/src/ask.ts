@@ -11,14 +11,13 @@ export interface Refusal {
   readonly requestId?: string
 }
 
-export type Answer =
-  | { readonly ok: true; readonly response: Response }
-  | { readonly ok: false; readonly refusal: Refusal }
+/** What was asked for, or why there is none. */
+export type Told<Value> = { readonly ok: true; readonly value: Value } | Refused
 
-/** The JSON of the answer, or why there is none. */
-export type Told<Value> =
-  | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly refusal: Refusal }
+interface Refused {
+  readonly ok: false
+  readonly refusal: Refusal
+}
 
 interface Asking {
   readonly token?: string | undefined
@@ -28,7 +27,7 @@ interface Asking {
   readonly body?: unknown
 }
 
-export async function ask(url: URL, asking: Asking = {}): Promise<Answer> {
+export async function ask(url: URL, asking: Asking = {}): Promise<Told<Response>> {
   const { token, signal, method = "GET", body } = asking
   try {
     const response = await fetch(url, {
@@ -41,10 +40,12 @@ export async function ask(url: URL, asking: Asking = {}): Promise<Answer> {
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
     })
-    return response.ok ? { ok: true, response } : { ok: false, refusal: await refusalOf(response) }
+    return response.ok
+      ? { ok: true, value: response }
+      : { ok: false, refusal: await refusalOf(response) }
   } catch (error) {
     if (signal?.aborted) throw error
-    return { ok: false, refusal: unreachable("the service did not answer") }
+    return unreachable("the service did not answer")
   }
 }
 
@@ -53,27 +54,44 @@ export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Tol
   const answer = await ask(url, asking)
   if (!answer.ok) return answer
   try {
-    const text = await answer.response.text()
+    const text = await answer.value.text()
     // JSON.parse would mix up names of members at times.
     const value = text === "" ? undefined : parseJson(text)
     if (text === "" || value !== undefined) return { ok: true, value: value as Value } // the API's answer
   } catch (error) {
     if (asking.signal?.aborted) throw error
   }
-  return { ok: false, refusal: unreachable("the answer was cut off") }
+  return unreachable("the answer was cut off")
 }
 
 export async function askText(url: URL, asking: Pick<Asking, "token"> = {}): Promise<Told<string>> {
   try {
     const answer = await ask(url, asking)
-    return answer.ok ? { ok: true, value: await answer.response.text() } : answer
+    return answer.ok ? { ok: true, value: await answer.value.text() } : answer
   } catch {
-    return { ok: false, refusal: unreachable("the answer was cut off") }
+    return unreachable("the answer was cut off")
   }
 }
 
-export function unreachable(detail: string): Refusal {
-  return { status: 0, code: "unreachable", detail }
+/** All that was asked for, or the first refusal. */
+export async function askedTogether<Values extends readonly unknown[]>(asked: {
+  readonly [At in keyof Values]: Promise<Told<Values[At]>>
+}): Promise<Told<Values>> {
+  const values: unknown[] = []
+  for (const told of await Promise.all(asked)) {
+    if (!told.ok) return told
+    values.push(told.value)
+  }
+  return { ok: true, value: values as unknown as Values } // one for each that was asked
+}
+
+export function unreachable(detail: string): Refused {
+  return { ok: false, refusal: { status: 0, code: "unreachable", detail } }
+}
+
+/** For a form that is not sent. */
+export function invalid(detail: string): Refused {
+  return { ok: false, refusal: { status: 0, code: "invalid_field", detail } }
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {

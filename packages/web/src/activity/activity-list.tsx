@@ -3,15 +3,14 @@
 
 import type { ActivityPage } from "@tallystick/client/wire"
 import type { Refusal, Told } from "../ask.ts"
-import { elementOf } from "../elements/element-of.ts"
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Icon, checkIcon, crossIcon, searchIcon, waitingIcon } from "../parts/icon.tsx"
 import { RefusalSection } from "../parts/refusal-section.tsx"
 import { Text } from "../parts/text.tsx"
+import { dayMs } from "../parts/spans.ts"
 import { EntryRow } from "./entry-row.tsx"
-import { filled } from "./phrases.ts"
+import { filled, type Reader } from "./phrases.ts"
 import type { ProvenEntry } from "./prove-page.ts"
-import type { Reader } from "./reader.ts"
 
 export interface ActivityParts {
   /** `actions`: the phrases of the project. */
@@ -241,7 +240,7 @@ function Days({ of: entries, reader }: DaysProps) {
   const dayOf = (at: string | number): string => time(new Date(at), "day")
   const near: Readonly<Record<string, string>> = {
     [dayOf(Date.now())]: words.today,
-    [dayOf(Date.now() - 86_400_000)]: words.yesterday,
+    [dayOf(Date.now() - dayMs)]: words.yesterday,
   }
   return (
     <>

@@ -1,14 +1,13 @@
 // One entry, as its person reads it.
 
 import type { Party } from "@tallystick/client/wire"
-import { elementOf } from "../elements/element-of.ts"
+import { elementOf } from "../elements/elements.ts"
 import { Icon, checkIcon, crossIcon, waitingIcon } from "../parts/icon.tsx"
 import { Notch } from "../parts/notch.tsx"
 import { Text } from "../parts/text.tsx"
 import { TimeElement } from "../parts/time-element.tsx"
-import { filled, phraseOf } from "./phrases.ts"
+import { filled, phraseOf, type Reader } from "./phrases.ts"
 import type { ProvenEntry } from "./prove-page.ts"
-import type { Reader } from "./reader.ts"
 
 const shown = {
   sealed: [checkIcon, "intact"],

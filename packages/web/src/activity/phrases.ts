@@ -2,6 +2,8 @@
 
 import type { Child } from "../elements/jsx-runtime.ts"
 import { refusalWords } from "../parts/refusal-section.tsx"
+import type { TimeText } from "../parts/time-element.tsx"
+import type { englishDetails } from "./detail-phrases.ts"
 
 /** What stands in `{}` is filled in. */
 export const english = {
@@ -35,6 +37,17 @@ type Lane = "security" | "data" | "policy" | "operations"
 
 /** The text for an action: `signed in`, or two sentences, for oneself and for another person. */
 export type ActionPhrase = string | readonly [own: string, other: string]
+
+/** Who reads it: in which words and language, and with which times. */
+export interface Reader {
+  readonly words: Words & Partial<typeof englishDetails>
+  readonly actions: Readonly<Record<string, ActionPhrase>>
+  /** BCP 47, for numbers and times. */
+  readonly locale: string
+  readonly time: TimeText
+  /** Address of a page where the reader checks an entry without this program. */
+  readonly verifier: URL
+}
 
 /** Actions that are common enough to have a sentence. Every other one is shown by its name. */
 export const englishActions: Readonly<Record<string, string>> = {

@@ -4,12 +4,16 @@
 import type { ActivityPage } from "@tallystick/client/wire"
 import { createActivityList, type ActivityList } from "../activity/activity-list.tsx"
 import type { englishDetails } from "../activity/detail-phrases.ts"
-import { english, englishActions, type ActionPhrase, type Words } from "../activity/phrases.ts"
+import {
+  english,
+  englishActions,
+  type ActionPhrase,
+  type Reader,
+  type Words,
+} from "../activity/phrases.ts"
 import type { ProvenEntry } from "../activity/prove-page.ts"
-import type { Reader } from "../activity/reader.ts"
 import { askJson, unreachable, type Refusal, type Told } from "../ask.ts"
-import { elementOf } from "../elements/element-of.ts"
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Icon, retryIcon } from "../parts/icon.tsx"
 import { RefusalSection } from "../parts/refusal-section.tsx"
 import { isHidden, isLinkOver, Skeleton } from "../parts/refused.tsx"
@@ -198,8 +202,7 @@ export class TallystickActivity extends Base {
       const { provePage } = await import("../activity/prove-page.ts")
       return { ok: true, value: provePage(page, this.trustedKeys) }
     } catch {
-      const detail = "the program that verifies entries could not be loaded"
-      return { ok: false, refusal: unreachable(detail) }
+      return unreachable("the program that verifies entries could not be loaded")
     }
   }
 

@@ -1,6 +1,7 @@
 // A link with which a person sees their own activity, and which fields it shows in clear.
 
 import type { CreatedActivityToken, Workspace } from "@tallystick/client/wire"
+import { askedTogether } from "../ask.ts"
 import { Button } from "../parts/button.tsx"
 import { openDialog } from "../parts/dialog.tsx"
 import { Field, RefusedLine, textIn } from "../parts/form.tsx"
@@ -22,12 +23,10 @@ interface ActivityLink {
 
 export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<void> {
   const { subject, types, note, made } = link
-  const [workspace, projects] = await Promise.all([desk.get<Workspace>([]), everyProject(desk)])
-  const refused = [workspace, projects].find(({ ok }) => !ok)
-  if (refused !== undefined && !refused.ok)
-    return openDialog(title, () => <RefusedLine refusal={refused.refusal} />)
-  if (!workspace.ok || !projects.ok) return
-  const open = projects.value.filter(({ activityLinks }) => activityLinks)
+  const told = await askedTogether([desk.get<Workspace>([]), everyProject(desk)])
+  if (!told.ok) return openDialog(title, () => <RefusedLine refusal={told.refusal} />)
+  const [{ personalKeys }, projects] = told.value
+  const open = projects.filter(({ activityLinks }) => activityLinks)
   if (open.length === 0)
     return openDialog(title, (close) => <NoneAllows desk={desk} close={close} />)
   openLinkDialog<CreatedActivityToken>(desk, {
@@ -59,7 +58,7 @@ export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<
             </>
           }
         />
-        <InClear personalKeys={workspace.value.personalKeys} />
+        <InClear personalKeys={personalKeys} />
       </>
     ),
   })

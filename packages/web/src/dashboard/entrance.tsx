@@ -1,9 +1,9 @@
 // Signing in, and setting up an account with a link.
 
 import type { Session } from "@tallystick/client/wire"
-import { askJson, type Refusal } from "../ask.ts"
+import { askJson, type Told } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { Field, Form, orRefusal, textIn } from "../parts/form.tsx"
+import { Field, Form, textIn } from "../parts/form.tsx"
 import { Mark } from "../parts/icon.tsx"
 import type { Page } from "../parts/page.tsx"
 import { root, takeToken } from "../place.ts"
@@ -12,17 +12,13 @@ type Entered = (session: Session) => void
 
 /** `wasIn`: the session has ended; after signing in, the page is shown again. */
 export function showSignIn(page: Page, entered: Entered, wasIn = false): void {
-  const submit = (values: FormData): Promise<Refusal | undefined> =>
-    enter(
-      "session",
-      { email: textIn(values, "email"), password: textIn(values, "password") },
-      entered,
-    )
+  const submit = (values: FormData) =>
+    ask("session", { email: textIn(values, "email"), password: textIn(values, "password") })
   document.title = "Sign in · Tallystick"
   page.show(
     <Entrance title="Sign in">
       {wasIn && <p class="soft">Your session has ended. What you looked at opens again.</p>}
-      <Form action="Sign in" submit={submit}>
+      <Form action="Sign in" submit={submit} done={entered}>
         <Field name="email" label="E-mail" type="email" autocomplete="username" />
         <Field name="password" label="Password" type="password" autocomplete="current-password" />
       </Form>
@@ -54,17 +50,13 @@ export function showSetUp(page: Page, entered: Entered): void {
         </p>
       </Entrance>,
     )
-  const submit = (values: FormData): Promise<Refusal | undefined> =>
-    enter(
-      "setup",
-      {
-        token,
-        email: textIn(values, "email"),
-        name: textIn(values, "name"),
-        password: textIn(values, "password"),
-      },
-      entered,
-    )
+  const submit = (values: FormData) =>
+    ask("setup", {
+      token,
+      email: textIn(values, "email"),
+      name: textIn(values, "name"),
+      password: textIn(values, "password"),
+    })
   page.show(
     <Entrance title="Set up your account">
       <p class="soft">
@@ -72,7 +64,7 @@ export function showSetUp(page: Page, entered: Entered): void {
           ? "You become the first admin of this instance. The link that brought you here works once."
           : "The link that brought you here works once. If you have an account of this instance already, give its password."}
       </p>
-      <Form action="Set up and sign in" submit={submit}>
+      <Form action="Set up and sign in" submit={submit} done={entered}>
         {isFirst && <Field name="email" label="E-mail" type="email" autocomplete="username" />}
         <Field name="name" label="Name" autocomplete="name" optional />
         <Field
@@ -90,9 +82,8 @@ export function showSetUp(page: Page, entered: Entered): void {
   document.querySelector("input")?.focus()
 }
 
-function enter(path: string, body: object, entered: Entered): Promise<Refusal | undefined> {
-  const url = new URL(`v1/${path}`, root)
-  return orRefusal(askJson<Session>(url, { method: "POST", body }), entered)
+function ask(path: string, body: object): Promise<Told<Session>> {
+  return askJson(new URL(`v1/${path}`, root), { method: "POST", body })
 }
 
 function Entrance({ title, children }: { readonly title: string; readonly children?: Child }) {

@@ -1,10 +1,10 @@
 // A list of entries on another page, about a thing, a person or a pack. Its rows are recomputed,
 // and each opens in the explorer.
 
-import { redraw } from "../elements/redraw.ts"
 import type { Told } from "../ask.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { counted } from "../parts/counted.ts"
-import { announce, elementOf } from "../parts/page.tsx"
+import { announce } from "../parts/page.tsx"
 import { watchZone } from "../parts/time.tsx"
 import type { Desk } from "./desk.ts"
 import { createEntryTable } from "./events/entry-table.tsx"

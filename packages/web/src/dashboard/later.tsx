@@ -1,9 +1,9 @@
 // Pages and parts that are loaded when they are opened first, so that the dashboard's script stays
 // small. Their styles are part of the dashboard's.
 
+import { unreachable } from "../ask.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { elementOf } from "../elements/element-of.ts"
-import { redraw } from "../elements/redraw.ts"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import type { OpenView, View } from "./desk.ts"
 import type * as laterPages from "./later-pages.ts"
@@ -63,4 +63,4 @@ export function LaterPart({ draw }: { readonly draw: (pages: LaterPages) => Chil
   return place
 }
 
-const notLoaded = { status: 0, code: "unreachable", detail: "a part of this page was not loaded" }
+const { refusal: notLoaded } = unreachable("a part of this page was not loaded")

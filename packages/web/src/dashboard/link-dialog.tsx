@@ -1,11 +1,9 @@
 // A link that opens one thing for somebody without an account: made for a time, shown once.
 
-import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { openDialog } from "../parts/dialog.tsx"
-import { Choice, Field, Form, orRefusal, textIn } from "../parts/form.tsx"
-import { elementOf } from "../parts/page.tsx"
-import { Secret, showSecret } from "../parts/secret.tsx"
+import { openSecretForm } from "../parts/form-dialog.tsx"
+import { Choice, Field, textIn } from "../parts/form.tsx"
+import { Secret } from "../parts/secret.tsx"
 import type { Desk } from "./desk.ts"
 
 const day = 86_400
@@ -35,29 +33,26 @@ interface LinkDialog<Created> {
 }
 
 export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>): void {
-  const { title, children, path, bodyOf, daysUsual, daysMax, address } = dialog
-  const { opens, made } = dialog
-  openDialog(title, (close) => {
-    const place = elementOf(<div />)
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
+  const { title, children, path, bodyOf, daysUsual, daysMax, address, opens, made } = dialog
+  openSecretForm({
+    title,
+    action: "Make the link",
+    submit(values) {
       const note = textIn(values, "note")
-      const asked = desk.send<Created>("POST", path, {
+      return desk.send<Created>("POST", path, {
         ...bodyOf?.(values),
         expiresInSeconds: Number(textIn(values, "lifetime")),
         ...(note !== undefined && { note }),
       })
-      return orRefusal(asked, (created) => {
-        made?.()
-        showSecret(
-          place,
-          <Secret secret={address(created)} label="Copy link" stored={close}>
-            <p>{opens}</p>
-          </Secret>,
-        )
-      })
-    }
-    place.append(
-      <Form action="Make the link" submit={submit} cancel={close}>
+    },
+    done: () => made?.(),
+    secret: (created, stored) => (
+      <Secret secret={address(created)} label="Copy link" stored={stored}>
+        <p>{opens}</p>
+      </Secret>
+    ),
+    children: (
+      <>
         {children}
         <Choice
           name="lifetime"
@@ -75,8 +70,7 @@ export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>)
           maxLength={200}
           hint="Shown in the list of links: who it is for, say."
         />
-      </Form>,
-    )
-    return place
+      </>
+    ),
   })
 }

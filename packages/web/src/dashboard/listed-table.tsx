@@ -1,13 +1,16 @@
-// A paged list of the workspace as a table.
+// A paged list as a table: newest first, with a button for older items.
 
-import { pagedList, type PagedList } from "../parts/paged-list.tsx"
+import type { Refusal, Told } from "../ask.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
+import { Button } from "../parts/button.tsx"
+import { CopyCurl } from "../parts/curl.tsx"
+import { Skeleton } from "../parts/refused.tsx"
+import { RefusedPart } from "../parts/shared-refusal.tsx"
 import { Table, type Column } from "../parts/table.tsx"
 import type { Desk } from "./desk.ts"
 import { endpointUrl, type Query } from "./place.ts"
 
-interface ListedTable<List, Item> {
-  readonly path: readonly string[]
-  readonly query?: Query
+interface ListParts<List, Item> {
   readonly itemsOf: (list: List) => readonly Item[]
   /** `reload`: an item was added or removed. */
   readonly columns: (reload: () => void) => readonly Column<Item>[]
@@ -15,28 +18,86 @@ interface ListedTable<List, Item> {
   readonly isOver?: (item: Item) => boolean
   /** Shown if the list is empty. */
   readonly empty: string
-  /** Called with the items of each page. */
+  /** Called with the items when they are drawn. */
   readonly shown?: (items: readonly Item[]) => void
 }
 
-export function listedTable<List extends { readonly nextCursor: string | null }, Item>(
+interface PagedParts<List, Item> extends ListParts<List, Item> {
+  readonly load: (cursor: string | undefined) => Promise<Told<List>>
+  /** The API call, for programs. */
+  readonly url: string
+}
+
+interface ListedParts<List, Item> extends ListParts<List, Item> {
+  readonly path: readonly string[]
+  readonly query?: Query
+}
+
+interface Paged {
+  readonly nextCursor: string | null
+}
+
+export interface ListedTable {
+  readonly node: Node
+  /** Loads the list again: an item was added or removed. */
+  reload(): void
+}
+
+/** One of the workspace. */
+export function listedTable<List extends Paged, Item>(
   desk: Desk,
-  { path, query = {}, itemsOf, columns, isOver, empty, shown }: ListedTable<List, Item>,
-): PagedList {
-  const list = pagedList<Item>({
+  { path, query = {}, ...parts }: ListedParts<List, Item>,
+): ListedTable {
+  return pagedTable<List, Item>({
     url: endpointUrl(desk.workspace, path, query).href,
-    async load(cursor) {
-      const told = await desk.get<List>(path, { ...query, cursor })
-      if (!told.ok) return told
-      const { value } = told
-      return { ok: true, value: { items: itemsOf(value), nextCursor: value.nextCursor } }
-    },
-    empty: () => <p class="soft">{empty}</p>,
-    draw(items) {
-      shown?.(items)
-      const parts = { columns: columns(() => list.reload()), items }
-      return isOver === undefined ? <Table {...parts} /> : <Table {...parts} isOver={isOver} />
-    },
+    load: (cursor) => desk.get<List>(path, { ...query, cursor }),
+    ...parts,
   })
-  return list
+}
+
+export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Item>): ListedTable {
+  const { load, url, itemsOf, columns, isOver, empty, shown } = parts
+  const place = elementOf(<div class="paged" />)
+  let items: readonly Item[] = []
+  let latest: object | undefined
+  const reload = (): void => void next()
+  async function next(cursor?: string): Promise<void> {
+    const wanted = (latest = {})
+    place.setAttribute("aria-busy", "true")
+    const told = await load(cursor)
+    // The list was loaded again meanwhile.
+    if (latest !== wanted) return
+    place.setAttribute("aria-busy", "false")
+    if (!told.ok) return draw(cursor, told.refusal)
+    const page = itemsOf(told.value)
+    items = cursor === undefined ? page : [...items, ...page]
+    draw(told.value.nextCursor)
+  }
+  function draw(cursor: string | null | undefined, refusal?: Refusal): void {
+    if (items.length > 0) shown?.(items)
+    redraw(
+      place,
+      <>
+        {items.length > 0 ? (
+          <Table columns={columns(reload)} items={items} isOver={isOver} />
+        ) : (
+          refusal === undefined && <p class="soft">{empty}</p>
+        )}
+      </>,
+      <>
+        {refusal !== undefined && (
+          <RefusedPart refusal={refusal} retry={() => void next(cursor ?? undefined)} />
+        )}
+        <p class="actions older">
+          {refusal === undefined && typeof cursor === "string" && (
+            <Button onClick={() => void next(cursor)}>Show older</Button>
+          )}
+          <CopyCurl url={url} />
+        </p>
+      </>,
+    )
+  }
+  place.append(<Skeleton />)
+  void next()
+  return { node: place, reload }
 }

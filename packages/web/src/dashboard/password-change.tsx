@@ -1,21 +1,20 @@
-import { askJson, type Refusal } from "../ask.ts"
-import { openDialog } from "../parts/dialog.tsx"
-import { Field, Form, orRefusal, textIn } from "../parts/form.tsx"
+import { askJson } from "../ask.ts"
+import { openForm } from "../parts/form-dialog.tsx"
+import { Field, textIn } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
 
 export function openPasswordChange(): void {
-  openDialog("Change password", (close) => {
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
+  openForm({
+    title: "Change password",
+    action: "Change it",
+    submit(values) {
       const body = { old: textIn(values, "old"), new: textIn(values, "new") }
-      const url = new URL("v1/session/password", root)
-      return orRefusal(askJson(url, { method: "POST", body }), () => {
-        close()
-        announce("The password is changed")
-      })
-    }
-    return (
-      <Form action="Change it" submit={submit} cancel={close}>
+      return askJson(new URL("v1/session/password", root), { method: "POST", body })
+    },
+    done: () => announce("The password is changed"),
+    children: (
+      <>
         <Field
           name="old"
           label="Password until now"
@@ -31,7 +30,7 @@ export function openPasswordChange(): void {
           maxLength={256}
           hint="12 characters or more. Your other sessions end."
         />
-      </Form>
-    )
+      </>
+    ),
   })
 }

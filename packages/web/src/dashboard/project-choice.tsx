@@ -1,6 +1,5 @@
 import type { Refusal } from "../ask.ts"
-import { elementOf } from "../elements/element-of.ts"
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Choice, RefusedLine } from "../parts/form.tsx"
 import { Text } from "../parts/text.tsx"
 import type { Desk } from "./desk.ts"
@@ -12,16 +11,11 @@ interface Chosen {
   readonly href: (project: string) => string
 }
 
-export interface ProjectChoice {
-  readonly node: Node
-  show(chosen: Chosen): void
-}
-
 /** More would not be seen at once. */
 const tabsMax = 8
 
 /** Tabs, one for each project; a menu if they are many. */
-export function projectChoice(desk: Desk): ProjectChoice {
+export function projectChoice(desk: Desk) {
   const node = elementOf(<div class="project-choice" />)
   let chosen: Chosen | undefined
   let known: readonly string[] = []
@@ -62,7 +56,7 @@ export function projectChoice(desk: Desk): ProjectChoice {
   void load()
   return {
     node,
-    show(next) {
+    show(next: Chosen): void {
       chosen = next
       draw()
     },

@@ -1,10 +1,10 @@
 // The frame of the dashboard: bar, pages, workspaces, and who is signed in.
 
 import type { Session } from "@tallystick/client/wire"
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Mark } from "../parts/icon.tsx"
 import { Menu } from "../parts/menu.tsx"
-import { elementOf, fillPage, ThemeToggle } from "../parts/page.tsx"
+import { fillPage, ThemeToggle } from "../parts/page.tsx"
 import { Text } from "../parts/text.tsx"
 import { ZoneToggle } from "../parts/time.tsx"
 import { root } from "../place.ts"
@@ -30,16 +30,7 @@ interface ShellParts extends KnownWorkspaces {
   readonly changePassword: () => void
 }
 
-export interface Shell {
-  readonly main: HTMLElement
-  /** The state of the chain, next to the menus. */
-  readonly status: HTMLElement
-  /** The page and the workspace that are shown. */
-  mark(workspace: string, page: string, isWide: boolean): void
-  readonly working: (isWorking: boolean) => void
-}
-
-export function openShell(parts: ShellParts): Shell {
+export function openShell(parts: ShellParts) {
   const main = elementOf(<main id="main" tabIndex={-1} />)
   const status = elementOf(<span class="chain-status" />)
   const menu = elementOf(<span />)
@@ -64,8 +55,10 @@ export function openShell(parts: ShellParts): Shell {
   fillPage(bar, main)
   return {
     main,
+    /** The state of the chain, next to the menus. */
     status,
-    mark(workspace, page, isWide) {
+    /** The page and the workspace that are shown. */
+    mark(workspace: string, page: string, isWide: boolean): void {
       main.classList.toggle("wide", isWide)
       redraw(menu, <WorkspaceMenu {...parts} workspace={workspace} page={page} />)
       redraw(
@@ -78,7 +71,7 @@ export function openShell(parts: ShellParts): Shell {
       )
       nav.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
     },
-    working(isWorking) {
+    working: (isWorking: boolean): void => {
       bar.classList.toggle("working", isWorking)
       main.setAttribute("aria-busy", String(isWorking))
     },

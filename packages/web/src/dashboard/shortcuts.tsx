@@ -10,12 +10,6 @@ const single = keep<boolean>(
   (isOn) => (isOn ? "on" : "off"),
 )
 
-export interface Shortcuts {
-  /** The shortcuts of the current view. */
-  use(shortcuts: readonly Shortcut[]): void
-  readonly showList: () => void
-}
-
 /** A page that `g` and its letter lead to. */
 export interface Jump {
   readonly key: string
@@ -29,7 +23,7 @@ interface KeysParts {
   readonly signal: AbortSignal
 }
 
-export function listenToKeys({ jumps, signal }: KeysParts): Shortcuts {
+export function listenToKeys({ jumps, signal }: KeysParts) {
   let ofView: readonly Shortcut[] = []
   let before = ""
   const list = document.createElement("dialog")
@@ -89,7 +83,11 @@ export function listenToKeys({ jumps, signal }: KeysParts): Shortcuts {
       </form>,
     )
   }
-  return { use: (shortcuts) => void (ofView = shortcuts), showList }
+  return {
+    /** The shortcuts of the current view. */
+    use: (shortcuts: readonly Shortcut[]) => void (ofView = shortcuts),
+    showList,
+  }
 }
 
 const names: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 // An evidence pack: fetched with the token of the link when its reader asks for it, checked at once,
 // and saved.
 
-import { ask, unreachable, type Refusal } from "../ask.ts"
-import { redraw } from "../elements/redraw.ts"
+import { ask, unreachable, type Told } from "../ask.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { Icon } from "../parts/icon.tsx"
-import { elementOf, openPage } from "../parts/page.tsx"
+import { openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
 import { isHidden, isLinkOver, LinkOver, Notice, Refused } from "../parts/refused.tsx"
 import { sizeText } from "../parts/size.ts"
@@ -61,24 +61,25 @@ function offer(): void {
       place.textContent = `Fetching, ${sizeText(done)}${of}`
     })
     page.working(false)
-    if (got instanceof File) return show(got)
+    if (got.ok) return show(got.value)
+    const { refusal } = got
     button.removeAttribute("disabled")
-    if (isLinkOver(got)) page.show(<LinkOver code={got.code} whom={workspace} />)
-    else if (isHidden(got)) page.show(<Nothing />)
-    else redraw(place, <Refused refusal={got} retry={() => void fetchPack()} isPart />)
+    if (isLinkOver(refusal)) page.show(<LinkOver code={refusal.code} whom={workspace} />)
+    else if (isHidden(refusal)) page.show(<Nothing />)
+    else redraw(place, <Refused refusal={refusal} retry={() => void fetchPack()} isPart />)
   }
 }
 
 async function download(
   tell: (done: number, total: number | undefined) => void,
-): Promise<File | Refusal> {
+): Promise<Told<File>> {
   const answer = await ask(apiUrl(workspace, "evidence-packs", packId, "download"), { token })
-  if (!answer.ok) return answer.refusal
-  const length = answer.response.headers.get("content-length")
+  if (!answer.ok) return answer
+  const length = answer.value.headers.get("content-length")
   const parts: BlobPart[] = []
   let done = 0
   try {
-    for await (const part of answer.response.body ?? []) {
+    for await (const part of answer.value.body ?? []) {
       parts.push(part)
       done += part.length
       tell(done, length === null ? undefined : Number(length))
@@ -86,7 +87,7 @@ async function download(
   } catch {
     return unreachable("the pack was cut off")
   }
-  return new File(parts, `${packId}.zip`, { type: "application/zip" })
+  return { ok: true, value: new File(parts, `${packId}.zip`, { type: "application/zip" }) }
 }
 
 function show(file: File): void {

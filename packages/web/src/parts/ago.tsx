@@ -1,11 +1,12 @@
+import { dayMs, hourMs, minuteMs } from "./spans.ts"
 import { Time } from "./time.tsx"
 
 const units = [
-  ["year", 365 * 86_400_000],
-  ["month", 30 * 86_400_000],
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
+  ["year", 365 * dayMs],
+  ["month", 30 * dayMs],
+  ["day", dayMs],
+  ["hour", hourMs],
+  ["minute", minuteMs],
 ] as const
 
 /** The date, followed by how long ago it was. */

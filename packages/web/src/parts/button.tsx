@@ -1,4 +1,5 @@
 import type { Child } from "../elements/jsx-runtime.ts"
+import { Icon } from "./icon.tsx"
 
 interface ButtonProps {
   /** `main`: the primary action of the page or dialog. `plain`: looks like a link. */
@@ -14,6 +15,30 @@ export function Button({ kind, id, onClick, children }: ButtonProps) {
   return (
     <button type="button" id={id} class={className} onClick={onClick}>
       {children}
+    </button>
+  )
+}
+
+interface IconButtonProps {
+  readonly icon: string
+  /** The label, for tooltips and screen readers. */
+  readonly label: string
+  /** Unique on the page: the focus returns to it when its place is drawn again. */
+  readonly id?: string
+  readonly onClick: (event: Event) => void
+}
+
+export function IconButton({ icon, label, id, onClick }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      id={id}
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      onClick={onClick}
+    >
+      <Icon of={icon} />
     </button>
   )
 }

@@ -1,4 +1,4 @@
-import { rootOf } from "../elements/redraw.ts"
+import { rootOf } from "../elements/elements.ts"
 import { Icon, checkIcon } from "./icon.tsx"
 
 const copyIcon =

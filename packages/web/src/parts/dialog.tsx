@@ -1,5 +1,5 @@
 import type { Child } from "../elements/jsx-runtime.ts"
-import { IconButton } from "./icon-button.tsx"
+import { IconButton } from "./button.tsx"
 import { crossIcon } from "./icon.tsx"
 import { heldSecret, holdSecret } from "./secret.tsx"
 

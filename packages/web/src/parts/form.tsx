@@ -1,12 +1,11 @@
 // Forms: fields with labels above, and the error of the service next to the button.
 
 import type { Refusal, Told } from "../ask.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { redraw } from "../elements/redraw.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
-import { elementOf } from "./page.tsx"
 import { SharedRefusal } from "./shared-refusal.tsx"
 import { Text } from "./text.tsx"
 
@@ -111,16 +110,18 @@ export function Check({ name, value = "on", label, isChecked = false }: CheckPro
   )
 }
 
-interface FormProps {
+export interface FormProps<Value> {
   /** The label of its button. */
   readonly action: string
-  /** An error of the service is shown, and the form keeps its values. */
-  readonly submit: (values: FormData) => Promise<Refusal | undefined>
+  /** A refusal is shown, and the form keeps its values. */
+  readonly submit: (values: FormData) => Promise<Told<Value>>
+  /** Goes on with the answer. */
+  readonly done?: (value: Value) => void
   readonly cancel?: () => void
   readonly children?: Child
 }
 
-export function Form({ action, submit, cancel, children }: FormProps) {
+export function Form<Value>({ action, submit, done, cancel, children }: FormProps<Value>) {
   const refused = elementOf(<div role="alert" />)
   const buttons = elementOf(
     <p class="actions">
@@ -137,10 +138,10 @@ export function Form({ action, submit, cancel, children }: FormProps) {
     const focused = document.activeElement
     wait(true)
     refused.replaceChildren()
-    const refusal = await submit(new FormData(event.target))
+    const told = await submit(new FormData(event.target))
     wait(false)
-    if (refusal === undefined) return
-    redraw(refused, <RefusedLine refusal={refusal} />)
+    if (told.ok) return done?.(told.value)
+    redraw(refused, <RefusedLine refusal={told.refusal} />)
     // A button that is disabled loses the focus.
     if (document.activeElement === document.body && focused instanceof HTMLElement) focused.focus()
   }
@@ -191,17 +192,6 @@ function Line({ refusal: { code, detail, requestId }, retry }: RefusedLineProps)
       </span>
     </p>
   )
-}
-
-/** For a form: goes on with the value of the answer, or says why there is none. */
-export async function orRefusal<Value>(
-  asked: Promise<Told<Value>>,
-  goOn: (value: Value) => void,
-): Promise<Refusal | undefined> {
-  const told = await asked
-  if (!told.ok) return told.refusal
-  goOn(told.value)
-  return undefined
 }
 
 /** The text of a field that is filled in, or undefined. */

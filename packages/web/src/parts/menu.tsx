@@ -1,6 +1,6 @@
+import { elementOf } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { Icon, downIcon } from "./icon.tsx"
-import { elementOf } from "./page.tsx"
 
 interface MenuProps {
   /** Unique on the page. */

@@ -1,15 +1,12 @@
 // The frame of a page: bar, theme, and the main part.
 
 import { printable } from "@tallystick/proof"
+import { elementOf, redraw } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { elementOf } from "../elements/element-of.ts"
-import { redraw } from "../elements/redraw.ts"
 import { keepText } from "../kept.ts"
 import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { ZoneToggle } from "./time.tsx"
-
-export { elementOf } from "../elements/element-of.ts"
 
 export interface Page {
   /** Replaces the content of the main part. */

@@ -44,6 +44,22 @@ export function Notice({ children, ...verdict }: NoticeProps) {
   )
 }
 
+interface NotOpenedProps {
+  readonly refusal: Refusal
+  /** Who gives out the link. */
+  readonly whom: string
+  readonly retry: () => void
+  /** What its reader can do if it is hidden. */
+  readonly children?: Child
+}
+
+/** Shown instead of a page that a link opens. */
+export function NotOpened({ refusal, whom, retry, children }: NotOpenedProps) {
+  if (isLinkOver(refusal)) return <LinkOver code={refusal.code} whom={whom} />
+  if (isHidden(refusal)) return <Notice title="Nothing to show">{children}</Notice>
+  return <Refused refusal={refusal} retry={retry} />
+}
+
 /** An expired link says only that it has expired. */
 export function LinkOver({ code, whom }: { readonly code: string; readonly whom: string }) {
   return (

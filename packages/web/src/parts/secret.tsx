@@ -1,5 +1,5 @@
+import { redraw } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { redraw } from "../elements/redraw.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"

@@ -2,8 +2,8 @@
 // that they are not loaded either; its button tries all of them again.
 
 import type { Refusal } from "../ask.ts"
+import { elementOf } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { elementOf } from "../elements/element-of.ts"
 import { Button } from "./button.tsx"
 import { Refused } from "./refused.tsx"
 

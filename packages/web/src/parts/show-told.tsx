@@ -1,6 +1,6 @@
 import type { Told } from "../ask.ts"
+import { redraw } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { redraw } from "../elements/redraw.ts"
 import { RefusedLine } from "./form.tsx"
 
 /** The last request of each place; answers to earlier ones are dropped. */

@@ -14,7 +14,7 @@ interface TableProps<Item> {
   readonly columns: readonly Column<Item>[]
   readonly items: readonly Item[]
   /** For items that have ended: revoked or expired. */
-  readonly isOver?: (item: Item) => boolean
+  readonly isOver?: ((item: Item) => boolean) | undefined
 }
 
 export function Table<Item>({ columns, items, isOver }: TableProps<Item>): Node {

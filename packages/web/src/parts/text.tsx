@@ -26,3 +26,17 @@ export function Text({ of: text, in: Around, ...attributes }: TextProps): Node {
 export function Value({ of: value }: { readonly of: unknown }) {
   return <Text of={typeof value === "string" ? value : (JSON.stringify(value) ?? "")} />
 }
+
+/** Keeps line breaks, which other text shows by their code. */
+export function Lines({ of: text }: { readonly of: string }) {
+  return (
+    <>
+      {text.split(/\r?\n/).map((line, at) => (
+        <>
+          {at > 0 && "\n"}
+          <Text of={line} />
+        </>
+      ))}
+    </>
+  )
+}

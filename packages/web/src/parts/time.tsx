@@ -1,6 +1,6 @@
 // Times, in the reader's zone or in UTC for the whole page. The zone is always named.
 
-import { elementOf } from "../elements/element-of.ts"
+import { elementOf } from "../elements/elements.ts"
 import { keepText } from "../kept.ts"
 import { formatTime, formOf, TimeElement, type TimeForm, type TimeText } from "./time-element.tsx"
 

@@ -1,4 +1,4 @@
-import { Lines } from "../parts/lines.tsx"
+import { Lines } from "../parts/text.tsx"
 import { wordDifference } from "./word-difference.ts"
 
 /** Added and removed words of a text. */

@@ -2,16 +2,14 @@
 
 import { canonicalize, parseJson, sha256, toHex, utf8 } from "@tallystick/proof"
 import type { Policy, PolicyAnswer, PolicySection } from "@tallystick/client/wire"
-import { askJson, type Refusal } from "../ask.ts"
+import { askJson, type Refusal, type Told } from "../ask.ts"
 import { Copy } from "../parts/copy.tsx"
 import { Hash } from "../parts/hash.tsx"
 import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
-import { NotOpened } from "../parts/not-opened.tsx"
-import { Skeleton } from "../parts/refused.tsx"
-import { Lines } from "../parts/lines.tsx"
-import { Text } from "../parts/text.tsx"
+import { NotOpened, Skeleton } from "../parts/refused.tsx"
+import { Lines, Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
 import { Differences } from "./differences.tsx"
@@ -48,29 +46,30 @@ async function load(): Promise<void> {
     comparedWith === null ? undefined : get(comparedWith),
   ])
   page.working(false)
-  if (!("policy" in shown)) return page.show(<NotReceived refusal={shown} />)
-  const newest = latest !== undefined && "policy" in latest ? latest.policy.version : undefined
-  const { version } = shown.policy
+  if (!shown.ok) return page.show(<NotReceived refusal={shown.refusal} />)
+  const newest = latest?.ok === true ? latest.value.policy.version : undefined
+  const { version } = shown.value.policy
   document.title = `Policy, version ${version} · Tallystick`
   page.show(
     <PolicyView
-      read={shown}
+      read={shown.value}
       newest={wanted === "latest" ? version : newest}
-      compared={before !== undefined && "policy" in before ? before : undefined}
+      compared={before?.ok === true ? before.value : undefined}
     />,
   )
   // The browser looked for the section before it was drawn.
   if (location.hash !== "") document.getElementById(location.hash.slice(1))?.scrollIntoView()
 }
 
-async function get(version: string): Promise<Read | Refusal> {
+async function get(version: string): Promise<Told<Read>> {
   const url = apiUrl(workspace, "published-policy", version)
   url.searchParams.set("projectId", projectId)
   const told = await askJson<PolicyAnswer>(url, { token })
-  if (!told.ok) return told.refusal
+  if (!told.ok) return told
   const { policy } = told.value
   const sections = parseJson(JSON.stringify(policy.sections)) ?? null
-  return { policy, holds: toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash }
+  const holds = toHex(sha256(utf8(canonicalize(sections)))) === policy.sectionHash
+  return { ok: true, value: { policy, holds } }
 }
 
 function NotReceived({ refusal }: { readonly refusal: Refusal }) {

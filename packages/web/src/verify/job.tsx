@@ -1,20 +1,22 @@
 // One file of evidence on the page: its progress, then what was found.
 
 import { printable, type Finding } from "@tallystick/proof"
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { Icon, fileIcon } from "../parts/icon.tsx"
-import { announce, elementOf } from "../parts/page.tsx"
+import { announce } from "../parts/page.tsx"
 import { sizeText } from "../parts/size.ts"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { save, saveIcon } from "../save.ts"
 import { trustedVkeys } from "../trusted-keys.ts"
-import { version } from "../version.ts"
 import { check } from "./check.ts"
 import type { Done, Evidence } from "./evidence.ts"
 import { PackedEntries } from "./packed-entries.tsx"
 import { Findings, titleOfAll } from "./finding-view.tsx"
+
+/** Of the built package. */
+declare const VERSION: string
 
 export interface Job {
   readonly place: HTMLElement
@@ -137,7 +139,7 @@ function Result({ of: findings, name, at }: ResultProps) {
         <Icon of={saveIcon} /> Result as JSON
       </button>
       <span>
-        Checked <Time at={at} /> by verifier {version}
+        Checked <Time at={at} /> by verifier {VERSION}
       </span>
     </div>
   )

@@ -1,9 +1,10 @@
 // The verifier: takes files of evidence, and says of each whether it is genuine. Served by the
 // service, and saved as one file that works without it.
 
+import { elementOf } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { Icon, fileIcon } from "../parts/icon.tsx"
-import { elementOf, openPage } from "../parts/page.tsx"
+import { openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
 import { root } from "../place.ts"
 import { trustedKeys } from "../trusted-keys.ts"

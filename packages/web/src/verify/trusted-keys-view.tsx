@@ -1,8 +1,8 @@
 // The keys that the reader trusts, and a way to add one.
 
-import { redraw } from "../elements/redraw.ts"
+import { elementOf, redraw } from "../elements/elements.ts"
 import { Copy } from "../parts/copy.tsx"
-import { announce, elementOf } from "../parts/page.tsx"
+import { announce } from "../parts/page.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { distrust, isLogKey, trust, trustedKeys } from "../trusted-keys.ts"

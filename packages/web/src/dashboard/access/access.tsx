@@ -1,8 +1,8 @@
 // Who has access: API keys, scoped links, and members.
 
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import type { OpenView } from "../desk.ts"
-import { NotAdmin } from "../not-admin.tsx"
+import { NotAdmin } from "../not-found.tsx"
 import { Tabs } from "../tabs.tsx"
 import { keysPart } from "./keys.tsx"
 import { membersPart } from "./members.tsx"

@@ -1,21 +1,20 @@
 // Keys of programs: what each may do, who made it, when it was last used.
 
 import type { ApiKey, ApiKeyList, CreatedApiKey, MadeByKey, Scope } from "@tallystick/client/wire"
-import type { Refusal, Told } from "../../ask.ts"
+import type { Told } from "../../ask.ts"
 import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
-import { confirm } from "../../parts/confirm.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
-import { Check, Choice, Field, Form, RefusedLine, orRefusal, textIn } from "../../parts/form.tsx"
-import { elementOf } from "../../parts/page.tsx"
-import type { PagedList } from "../../parts/paged-list.tsx"
+import { confirm, openSecretForm } from "../../parts/form-dialog.tsx"
+import { Check, Choice, Field, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Secret, showSecret } from "../../parts/secret.tsx"
+import { Secret } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { dayMs } from "../../parts/spans.ts"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
-import { listedTable } from "../listed-table.tsx"
+import { listedTable, type ListedTable } from "../listed-table.tsx"
 import type { Query } from "../place.ts"
 import { Made } from "./made.tsx"
 
@@ -24,7 +23,7 @@ const scopeSentences: Readonly<Record<Scope, string>> = {
   read: "Read everything, make evidence packs and links.",
   admin: "Administer: projects, policies, keys, people, settings. Includes reading, not writing.",
 }
-const unusedMs = 90 * 86_400_000
+const unusedMs = 90 * dayMs
 
 export function keysPart(desk: Desk): Node {
   const list = listedTable(desk, {
@@ -140,26 +139,24 @@ const lifetimes: readonly (readonly [value: string, text: string])[] = [
   [String(365 * 86_400), "In a year"],
 ]
 
-/** The new key is shown once, in the same dialog. */
-function openNewKey(desk: Desk, list: PagedList): void {
-  openDialog("New API key", (close) => {
-    const place = elementOf(<div />)
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
+function openNewKey(desk: Desk, list: ListedTable): void {
+  openSecretForm({
+    title: "New API key",
+    action: "Make the key",
+    submit(values) {
       const projects = (textIn(values, "projects") ?? "").split(/[\s,]+/).filter((id) => id !== "")
       const seconds = textIn(values, "expires")
-      const asked = desk.send<CreatedApiKey>("POST", ["api-keys"], {
+      return desk.send<CreatedApiKey>("POST", ["api-keys"], {
         name: textIn(values, "name"),
         scopes: values.getAll("scope"),
         ...(projects.length > 0 && { projectIds: projects }),
         ...(seconds !== undefined && { expiresInSeconds: Number(seconds) }),
       })
-      return orRefusal(asked, (created) => {
-        list.reload()
-        showSecret(place, <NewKey created={created} stored={close} />)
-      })
-    }
-    place.append(
-      <Form action="Make the key" submit={submit} cancel={close}>
+    },
+    done: () => list.reload(),
+    secret: (created, stored) => <NewKey created={created} stored={stored} />,
+    children: (
+      <>
         <Field name="name" label="Name" placeholder="billing service" maxLength={200} />
         <fieldset>
           <legend>It may</legend>
@@ -184,9 +181,8 @@ function openNewKey(desk: Desk, list: PagedList): void {
           hint="Ids, with spaces between. Empty: all projects, also future ones."
         />
         <Choice name="expires" label="It ends" options={lifetimes} />
-      </Form>,
-    )
-    return place
+      </>
+    ),
   })
 }
 
@@ -228,11 +224,11 @@ function revoke(desk: Desk, key: ApiKey, changed: () => void): void {
       </>
     ),
     action: "Revoke it",
-    act: () =>
-      orRefusal(end(desk, key, {}), (made) => {
-        changed()
-        if (made !== undefined) offerCascade(desk, key, made, changed)
-      }),
+    act: () => end(desk, key, {}),
+    done(made) {
+      changed()
+      if (made !== undefined) offerCascade(desk, key, made, changed)
+    },
   })
 }
 
@@ -251,7 +247,8 @@ function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => v
       </>
     ),
     action: "End them as well",
-    act: () => orRefusal(end(desk, key, { cascade: true }), changed),
+    act: () => end(desk, key, { cascade: true }),
+    done: changed,
   })
 }
 

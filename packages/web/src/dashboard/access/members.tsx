@@ -1,20 +1,16 @@
 // People who sign in here.
 
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
 import { Button } from "../../parts/button.tsx"
-import { confirm } from "../../parts/confirm.tsx"
-import { openDialog } from "../../parts/dialog.tsx"
-import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
+import { confirm, openSecretForm } from "../../parts/form-dialog.tsx"
+import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
-import { elementOf } from "../../parts/page.tsx"
-import type { PagedList } from "../../parts/paged-list.tsx"
-import { Secret, showSecret } from "../../parts/secret.tsx"
+import { Secret } from "../../parts/secret.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
-import { listedTable } from "../listed-table.tsx"
+import { listedTable, type ListedTable } from "../listed-table.tsx"
 import { Made } from "./made.tsx"
 
 const roles: readonly (readonly [value: string, text: string])[] = [
@@ -117,7 +113,8 @@ function changeRole(desk: Desk, { id, email }: Member, role: string, changed: ()
       </>
     ),
     action: `Make ${role}`,
-    act: () => orRefusal(desk.send("PATCH", ["members", id], { role }), changed),
+    act: () => desk.send("PATCH", ["members", id], { role }),
+    done: changed,
   })
 }
 
@@ -131,63 +128,53 @@ function remove(desk: Desk, { id, email }: Member, changed: () => void): void {
       </>
     ),
     action: "Remove them",
-    act: () => orRefusal(desk.send("DELETE", ["members", id]), changed),
+    act: () => desk.send("DELETE", ["members", id]),
+    done: changed,
   })
 }
 
 /** Replaces a lost invitation, or a lost password. */
 function openNewLink(desk: Desk, { id, email }: Member): void {
-  openDialog("A new link", (close) => {
-    const place = elementOf(<div />)
-    const submit = (): Promise<Refusal | undefined> =>
-      orRefusal(desk.send<InvitedMember>("POST", ["members", id, "setup"]), (made) =>
-        showSecret(place, <SetupLink of={made} close={close} />),
-      )
-    place.append(
-      <Form action="Make the link" submit={submit} cancel={close}>
-        <p class="soft">
-          With it <Text of={email} /> chooses a password. A link that was made before ends.
-        </p>
-      </Form>,
-    )
-    return place
+  openSecretForm({
+    title: "A new link",
+    action: "Make the link",
+    submit: () => desk.send<InvitedMember>("POST", ["members", id, "setup"]),
+    secret: setupLink,
+    children: (
+      <p class="soft">
+        With it <Text of={email} /> chooses a password. A link that was made before ends.
+      </p>
+    ),
   })
 }
 
-function openInvitation(desk: Desk, list: PagedList): void {
-  openDialog("Invite somebody", (close) => {
-    const place = elementOf(<div />)
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
+function openInvitation(desk: Desk, list: ListedTable): void {
+  openSecretForm({
+    title: "Invite somebody",
+    action: "Invite",
+    submit(values) {
       const name = textIn(values, "name")
-      const asked = desk.send<InvitedMember>("POST", ["members"], {
+      return desk.send<InvitedMember>("POST", ["members"], {
         email: textIn(values, "email"),
         role: textIn(values, "role"),
         ...(name !== undefined && { name }),
       })
-      return orRefusal(asked, (made) => {
-        list.reload()
-        showSecret(place, <SetupLink of={made} close={close} />)
-      })
-    }
-    place.append(
-      <Form action="Invite" submit={submit} cancel={close}>
+    },
+    done: () => list.reload(),
+    secret: setupLink,
+    children: (
+      <>
         <Field name="email" label="E-mail" type="email" />
         <Field name="name" label="Name" optional />
         <Choice name="role" label="Role" options={roles} />
-      </Form>,
-    )
-    return place
+      </>
+    ),
   })
 }
 
-interface SetupLinkProps {
-  readonly of: InvitedMember
-  readonly close: () => void
-}
-
-function SetupLink({ of: { member, setupUrl }, close }: SetupLinkProps) {
+function setupLink({ member, setupUrl }: InvitedMember, stored: () => void): Node {
   return (
-    <Secret secret={setupUrl} label="Copy link" stored={close}>
+    <Secret secret={setupUrl} label="Copy link" stored={stored}>
       <p>
         Hand this link to <Text of={member.email} />, by a way that only they read. It works once,
         for a day. Nothing is sent by e-mail.

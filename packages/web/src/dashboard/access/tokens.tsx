@@ -3,8 +3,7 @@
 import type { Token, TokenList } from "@tallystick/client/wire"
 import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
-import { confirm } from "../../parts/confirm.tsx"
-import { orRefusal } from "../../parts/form.tsx"
+import { confirm } from "../../parts/form-dialog.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -71,12 +70,7 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
   ]
 }
 
-interface OpensProps {
-  readonly desk: Desk
-  readonly token: Token
-}
-
-function Opens({ desk, token }: OpensProps) {
+function Opens({ desk, token }: { readonly desk: Desk; readonly token: Token }) {
   const { type, receipt, packId, projectId, version, subject } = token
   if (type === "receipt")
     return (
@@ -114,6 +108,7 @@ function revoke(desk: Desk, { tokenId }: Token, changed: () => void): void {
     title: "Revoke this link?",
     says: "Whoever has it sees nothing more from now on. This cannot be undone.",
     action: "Revoke it",
-    act: () => orRefusal(desk.send("DELETE", ["tokens", tokenId]), changed),
+    act: () => desk.send("DELETE", ["tokens", tokenId]),
+    done: changed,
   })
 }

@@ -1,14 +1,14 @@
 // A check of the chain in this browser, recomputed from the records.
 
 import type { Epochs, LogKeys } from "@tallystick/client/wire"
-import type { Refusal, Told } from "../../ask.ts"
+import { askedTogether, invalid, type Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
 import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Verdict } from "../../parts/verdict.tsx"
 import { apiUrl } from "../../place.ts"
 import { trustedVkeys } from "../../trusted-keys.ts"
@@ -18,14 +18,7 @@ import type { WorkerReport, WorkerTask } from "./chain-worker.ts"
 import { Ends } from "./links.tsx"
 import type { ChainFinding, Range } from "./verify-chain.ts"
 
-export interface BrowserCheck {
-  readonly node: Node
-  /** Checks everything that is signed, or a range. */
-  readonly start: (range?: Range) => void
-  readonly cancel: () => void
-}
-
-export function browserCheck(desk: Desk): BrowserCheck {
+export function browserCheck(desk: Desk) {
   const place = elementOf(<div class="check-result" />)
   let worker: Worker | undefined
   let wanted: object | undefined
@@ -44,20 +37,18 @@ export function browserCheck(desk: Desk): BrowserCheck {
     const task = await taskFor(desk, range)
     // It was cancelled, or begun again.
     if (wanted !== mine) return
-    if ("code" in task) return redraw(place, <RefusedLine refusal={task} />)
-    worker = runTask(task, (report) => {
+    if (!task.ok) return redraw(place, <RefusedLine refusal={task.refusal} />)
+    worker = runTask(task.value, (report) => {
       if (report.is === "checking") return bar.tell(report.done, report.of)
       if (report.is === "checked") desk.chain.found(foundIn(report.finding, range))
       redraw(place, <Outcome of={report} />)
       announce(place.querySelector("h2")?.textContent ?? "")
     })
   }
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData): Promise<Told<void>> => {
     const [from, to] = [Number(textIn(values, "from")), Number(textIn(values, "to"))]
-    if (to < from)
-      return { status: 0, code: "range", detail: "the last must not be before the first" }
-    await start({ from, to })
-    return undefined
+    if (to < from) return invalid("the last must not be before the first")
+    return { ok: true, value: await start({ from, to }) }
   }
   const size = desk.chain.state()?.checkpoint?.sequence
   return {
@@ -85,7 +76,8 @@ export function browserCheck(desk: Desk): BrowserCheck {
         {place}
       </section>
     ),
-    start: (range) => void start(range),
+    /** Checks everything that is signed, or a range. */
+    start: (range?: Range) => void start(range),
     cancel,
   }
 }
@@ -108,30 +100,27 @@ export interface SignedEpoch {
 export async function signedEpochs(desk: Desk): Promise<Told<readonly SignedEpoch[]>> {
   const told = await desk.get<Epochs>(["tlog", "epochs"])
   if (!told.ok) return told
-  const withKeys = told.value.epochs.map(async ({ epoch, genesis }) => ({
-    epoch,
-    genesis,
-    told: await desk.get<LogKeys>(["tlog", "epochs", String(epoch), "keys"]),
-  }))
-  const epochs: SignedEpoch[] = []
-  for (const { told: keys, ...each } of await Promise.all(withKeys)) {
-    if (!keys.ok) return keys
-    epochs.push({ ...each, keys: keys.value.keys })
-  }
-  return { ok: true, value: epochs }
+  const { epochs } = told.value
+  const lists = await askedTogether(
+    epochs.map(({ epoch }) => desk.get<LogKeys>(["tlog", "epochs", String(epoch), "keys"])),
+  )
+  if (!lists.ok) return lists
+  const signed = epochs.map((each, at) => ({ ...each, keys: lists.value[at]?.keys ?? [] }))
+  return { ok: true, value: signed }
 }
 
 /** The data that a check needs first: the genesis and the keys of each epoch. */
-export async function taskFor(desk: Desk, range?: Range): Promise<WorkerTask | Refusal> {
+export async function taskFor(desk: Desk, range?: Range): Promise<Told<WorkerTask>> {
   const told = await signedEpochs(desk)
-  if (!told.ok) return told.refusal
-  return {
+  if (!told.ok) return told
+  const task = {
     log: `${apiUrl(desk.workspace, "tlog").href}/`,
     geneses: told.value.map(({ genesis }) => genesis),
     keys: told.value.flatMap(({ keys }) => keys.map(({ vkey }) => vkey)),
     trustedKeys: trustedVkeys(),
     ...(range && { range }),
   }
+  return { ok: true, value: task }
 }
 
 export function runTask(task: WorkerTask, tell: (report: WorkerReport) => void): Worker {

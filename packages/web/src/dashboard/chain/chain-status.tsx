@@ -1,6 +1,6 @@
 // The state of the chain in the bar of every page, so that a break is visible everywhere.
 
-import { redraw } from "../../elements/redraw.ts"
+import { redraw } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { attentionIcon, crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
 import type { Desk } from "../desk.ts"

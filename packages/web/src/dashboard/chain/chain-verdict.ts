@@ -1,9 +1,10 @@
 // The verdict about a chain, which claims no more than the service has checked, and when.
 
 import type { ChainState, CheckedRange } from "@tallystick/client/wire"
+import { weekMs } from "../../parts/spans.ts"
 
 /** An older check counts as none. */
-const freshMs = 7 * 86_400_000
+const freshMs = weekMs
 
 export type CellState = "verified" | "checking" | "unchecked" | "broken" | "after"
 

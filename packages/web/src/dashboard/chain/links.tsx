@@ -1,14 +1,16 @@
 // Links between entries as a picture: the two ends of a link must be equal, so the picture is the
 // check.
 
-import type { ListedEntry } from "@tallystick/client/wire"
+import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { wholeChain, type Desk } from "../desk.ts"
 import { beginsLedger } from "../events/begins-ledger.ts"
-import type { LinkedEntry } from "./linked-entries.ts"
+import type { Recomputer } from "../events/recompute.ts"
+import type { Range } from "./verify-chain.ts"
 
 interface LinksProps {
   /** Neighbours, oldest first. */
@@ -43,12 +45,7 @@ export function Links({ entries, entryHref, children }: LinksProps) {
   )
 }
 
-interface EndsProps {
-  readonly left: string
-  readonly right: string
-}
-
-export function Ends({ left, right }: EndsProps) {
+export function Ends({ left, right }: { readonly left: string; readonly right: string }) {
   const isEqual = left === right
   return (
     <li class={isEqual ? "ends" : "ends unequal"}>
@@ -60,4 +57,29 @@ export function Ends({ left, right }: EndsProps) {
       <b>{right.slice(-4)}</b>
     </li>
   )
+}
+
+/** Neighbours of a chain, with their hashes as recomputed in this browser. */
+export interface LinkedEntry {
+  readonly entry: ListedEntry
+  /** The recomputed hash; of an entry without a proof, the one that the service states. */
+  readonly hash: string
+}
+
+/** Oldest first. Empty if they cannot be loaded. */
+export async function linkedEntries(
+  desk: Desk,
+  recomputer: Recomputer,
+  { from, to }: Range,
+): Promise<readonly LinkedEntry[]> {
+  const told = await desk.get<EventsPage>(["events"], {
+    ...wholeChain,
+    include: "proof",
+    cursor: to + 1,
+    limit: to - from + 1,
+  })
+  if (!told.ok) return []
+  const entries = told.value.events.toReversed()
+  const recomputed = await recomputer.recompute(entries)
+  return entries.map((entry, at) => ({ entry, hash: recomputed[at]?.hash ?? entry.hash }))
 }

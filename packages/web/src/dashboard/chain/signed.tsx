@@ -1,8 +1,8 @@
 // The checkpoint and the key that signed it. A rewritten log contradicts a checkpoint that somebody
 // has kept.
 
-import { askText, type Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { askText, unreachable, type Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
@@ -11,7 +11,6 @@ import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
 import { Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Icon } from "../../parts/icon.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -161,29 +160,29 @@ const findings: Readonly<
 /** Compares the log with a checkpoint that was kept elsewhere. */
 function Compare({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<div class="check-result" />)
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData): Promise<Told<KeptFinding>> => {
     const task = await taskFor(desk)
-    if ("code" in task) return task
+    if (!task.ok) return task
     const kept = `${textIn(values, "kept")?.replaceAll("\r", "").trimEnd() ?? ""}\n`
     return new Promise((resolve) => {
-      runTask({ ...task, kept }, (report) => {
-        if (report.is === "unreachable")
-          return resolve({ status: 0, code: "unreachable", detail: report.detail })
-        if (report.is !== "compared") return
-        const [tone, title, says] = findings[report.finding]
-        redraw(
-          place,
-          <Verdict tone={tone} title={title} isPart>
-            <p>{says}</p>
-          </Verdict>,
-        )
-        resolve(undefined)
+      runTask({ ...task.value, kept }, (report) => {
+        if (report.is === "unreachable") resolve(unreachable(report.detail))
+        if (report.is === "compared") resolve({ ok: true, value: report.finding })
       })
     })
   }
+  const show = (finding: KeptFinding): void => {
+    const [tone, title, says] = findings[finding]
+    redraw(
+      place,
+      <Verdict tone={tone} title={title} isPart>
+        <p>{says}</p>
+      </Verdict>,
+    )
+  }
   return (
     <Fold title="Compare with a checkpoint that you kept">
-      <Form action="Compare" submit={submit}>
+      <Form action="Compare" submit={submit} done={show}>
         <Field
           name="kept"
           label="Checkpoint"

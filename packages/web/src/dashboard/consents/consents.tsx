@@ -1,13 +1,13 @@
 // Consents: how many were given and withdrawn, and what one person agreed to, at any time.
 
 import type { ConsentCount, ConsentSummary } from "@tallystick/client/wire"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
 import { number } from "../../parts/counted.ts"
-import { elementOf } from "../../parts/page.tsx"
 import { showTold } from "../../parts/show-told.tsx"
-import { Table } from "../../parts/table.tsx"
+import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
+import { dayMs } from "../../parts/spans.ts"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { projectChoice } from "../project-choice.tsx"
@@ -72,8 +72,6 @@ const ranges: readonly (readonly [days: string | null, name: string])[] = [
   [null, "All"],
 ]
 
-const dayMs = 24 * 60 * 60 * 1000
-
 function drawCounts({ desk, project, days }: Asked, place: HTMLElement): void {
   const from =
     days === null || !/^\d{1,5}$/.test(days)
@@ -112,6 +110,11 @@ function Nothing({ isAll }: { readonly isAll: boolean }) {
   )
 }
 
+const counts: readonly Column<ConsentCount>[] = [
+  { name: "Given", draw: ({ given }) => number(given) },
+  { name: "Withdrawn", draw: ({ withdrawn }) => number(withdrawn) },
+]
+
 function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk }) {
   const { given, withdrawn, versions, modes, surfaces, days, projectId } = of
   const version = (number: number | null): Child =>
@@ -127,14 +130,18 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
       </p>
       <DayChart of={days} />
       <div class="two">
-        <Counted
-          name="Version"
-          of={versions.map(({ policyVersion, ...count }) => [version(policyVersion), count])}
-        />
-        <Counted
-          name="Where"
-          of={surfaces.map(({ surface, ...count }) => [<Text of={surface} />, count])}
-        />
+        <div>
+          <Table
+            columns={[{ name: "Version", draw: (each) => version(each.policyVersion) }, ...counts]}
+            items={versions}
+          />
+        </div>
+        <div>
+          <Table
+            columns={[{ name: "Where", draw: ({ surface }) => <Text of={surface} /> }, ...counts]}
+            items={surfaces}
+          />
+        </div>
       </div>
       <Table
         columns={[
@@ -144,25 +151,5 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
         items={modes}
       />
     </>
-  )
-}
-
-interface CountedProps {
-  readonly name: string
-  readonly of: readonly (readonly [of: Child, count: ConsentCount])[]
-}
-
-function Counted({ name, of }: CountedProps) {
-  return (
-    <div>
-      <Table
-        columns={[
-          { name, draw: ([what]) => what },
-          { name: "Given", draw: ([, { given }]) => number(given) },
-          { name: "Withdrawn", draw: ([, { withdrawn }]) => number(withdrawn) },
-        ]}
-        items={of}
-      />
-    </div>
   )
 }

@@ -4,8 +4,8 @@ import type { DayConsents } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
 import { Table } from "../../parts/table.tsx"
+import { dayMs } from "../../parts/spans.ts"
 
-const dayMs = 24 * 60 * 60 * 1000
 /** With more bars than this, one bar is a month. */
 const daysMax = 120
 

@@ -2,19 +2,16 @@
 // look-up is recorded before anything is shown.
 
 import type { ConsentState, ListedEntry, Pack } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
-import { Choice, Field, Form, RefusedLine, orRefusal, textIn } from "../../parts/form.tsx"
+import { Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { attentionIcon, Icon } from "../../parts/icon.tsx"
-import { Lines } from "../../parts/lines.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
-import { Text, Value } from "../../parts/text.tsx"
+import { Lines, Text, Value } from "../../parts/text.tsx"
 import { timeOfField } from "../../parts/time-field.ts"
 import { Time, isUtc } from "../../parts/time.tsx"
 import { Verdict, type Tone } from "../../parts/verdict.tsx"
@@ -35,7 +32,7 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
   const place = elementOf(<div aria-live="polite" />)
   // The hint says it, also after the zone of the page has changed.
   const inUtc = isUtc()
-  const submit = (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData) => {
     const time = textIn(values, "at")
     const asked = {
       subject: textIn(values, "subject") ?? known,
@@ -43,11 +40,12 @@ export function ConsentLookUp({ desk, subject: known, projectId: fixed, found }:
       at: time === undefined ? undefined : instantOf(time, inUtc),
       reason: textIn(values, "reason"),
     }
-    return orRefusal(desk.get<ConsentState>(["consents"], asked), (state) => {
-      // Consents may have been recorded since the page was opened.
-      found?.(asked.reason ?? "")
-      redraw(place, <Found desk={desk} state={state} isNow={asked.at === undefined} />)
-    })
+    const told = await desk.get<ConsentState>(["consents"], asked)
+    if (!told.ok) return told
+    // Consents may have been recorded since the page was opened.
+    found?.(asked.reason ?? "")
+    redraw(place, <Found desk={desk} state={told.value} isNow={asked.at === undefined} />)
+    return told
   }
   return (
     <>

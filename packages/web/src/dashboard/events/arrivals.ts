@@ -19,18 +19,6 @@ interface ArrivalsParts {
   readonly recount: () => void
 }
 
-export interface Arrivals {
-  readonly isLive: boolean
-  /** The number of entries that wait to be shown. */
-  readonly waiting: number
-  /** Since when the service cannot be reached. */
-  readonly lostAt: Date | undefined
-  /** Counts the matches of the filter from an entry on. */
-  follow(after: number, filter: Query): void
-  setLive(isLive: boolean): void
-  stop(): void
-}
-
 /** With more than these, nobody can read them as they come. */
 const shownPerSecondMax = 20
 /** Entries that arrive within one frame are shown together. */
@@ -38,7 +26,7 @@ const gatherMs = 16
 const announceMs = 10_000
 const recountMs = 10_000
 
-export function createArrivals({ desk, isAway, add, changed, recount }: ArrivalsParts): Arrivals {
+export function createArrivals({ desk, isAway, add, changed, recount }: ArrivalsParts) {
   let isLive = false
   let waiting = 0
   let lostAt: Date | undefined
@@ -92,13 +80,16 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     get isLive() {
       return isLive
     },
+    /** The number of entries that wait to be shown. */
     get waiting() {
       return waiting
     },
+    /** Since when the service cannot be reached. */
     get lostAt() {
       return lostAt
     },
-    follow(after, filter) {
+    /** Counts the matches of the filter from an entry on. */
+    follow(after: number, filter: Query): void {
       end()
       waiting = 0
       stop = followFeed({
@@ -108,7 +99,7 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
         ...waysTo(desk, filter),
       })
     },
-    setLive(wanted) {
+    setLive(wanted: boolean): void {
       isLive = wanted
       changed()
     },

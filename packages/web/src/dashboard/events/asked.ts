@@ -2,6 +2,7 @@
 
 import { readTerms } from "@tallystick/client/grammar"
 import type { Lane } from "@tallystick/client/wire"
+import { dayMs, hourMs, minuteMs, weekMs } from "../../parts/spans.ts"
 import type { Query } from "../place.ts"
 
 export interface Asked {
@@ -229,13 +230,7 @@ function endOf(text: string, inUtc: boolean): string | undefined {
   return end.toISOString()
 }
 
-const dayMs = 86_400_000
-const unitsMs: Readonly<Record<string, number>> = {
-  m: 60_000,
-  h: 3_600_000,
-  d: dayMs,
-  w: 7 * dayMs,
-}
+const unitsMs: Readonly<Record<string, number>> = { m: minuteMs, h: hourMs, d: dayMs, w: weekMs }
 
 /** Milliseconds of `90m`, `24h`, `7d`, `2w`. */
 function spanMs(span: string): number | undefined {

@@ -2,15 +2,13 @@
 
 import type { CreatedReceiptToken, ListedEntry } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { Button } from "../../parts/button.tsx"
+import { Button, IconButton } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
-import { IconButton } from "../../parts/icon-button.tsx"
 import { Icon, crossIcon, heldIcon, leftIcon, rightIcon } from "../../parts/icon.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
 import { root } from "../../place.ts"
@@ -18,7 +16,7 @@ import type { Desk } from "../desk.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { termText } from "./asked.ts"
 import { EntryLink } from "./entry-link.tsx"
-import type { OpenedEntry } from "./entry-panel.ts"
+import type { OpenedEntry } from "./explorer-entry.ts"
 import { Sentence } from "./entry-sentence.tsx"
 import { Failure, Trail } from "./entry-trail.tsx"
 import { goneSentence, goneText, heldText } from "./gone-content.ts"
@@ -39,31 +37,24 @@ interface DrawerParts {
   readonly isMarked: (entry: ListedEntry) => boolean
 }
 
-export interface Drawer {
-  readonly node: HTMLElement
-  show(opened: OpenedEntry): void
-  refused(refusal: Refusal, retry: () => void): void
-  /** The entry does not exist, or this reader may not see it. */
-  missing(name: string): void
-  waiting(): void
-  marked(isMarked: boolean): void
-}
+export type Drawer = ReturnType<typeof createDrawer>
 
-export function createDrawer(parts: DrawerParts): Drawer {
+export function createDrawer(parts: DrawerParts) {
   const node = elementOf(<aside class="drawer" aria-label="Entry" tabIndex={-1} />)
   const frame = (title: Child, entry: ListedEntry | undefined, ...content: readonly Node[]): void =>
     redraw(node, <Head title={title} entry={entry} {...parts} />, ...content)
   return {
     node,
-    show: (opened) =>
+    show: (opened: OpenedEntry) =>
       frame(
         goneText(opened.entry) ?? <Text of={opened.entry.action} />,
         opened.entry,
         <Whole opened={opened} {...parts} />,
       ),
-    refused: (refusal, retry) =>
+    refused: (refusal: Refusal, retry: () => void) =>
       frame("Entry", undefined, <Refused refusal={refusal} retry={retry} isPart />),
-    missing: (name) =>
+    /** The entry does not exist, or this reader may not see it. */
+    missing: (name: string) =>
       frame(
         "No such entry",
         undefined,
@@ -71,13 +62,13 @@ export function createDrawer(parts: DrawerParts): Drawer {
           There is no entry <Text of={name} /> in this workspace, or it is not for you to see.
         </p>,
       ),
-    marked(isMarked) {
+    marked(isMarked: boolean): void {
       const button = document.getElementById("entry-mark")
       if (button === null) return
       button.textContent = markText(isMarked)
       button.scrollIntoView({ block: "nearest" })
     },
-    waiting() {
+    waiting(): void {
       if (node.childElementCount === 0) frame("", undefined, <Skeleton />)
     },
   }

@@ -2,7 +2,7 @@
 // changes.
 
 import type { ChainState } from "@tallystick/client/wire"
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import { BreakLine, CheckpointLine, DayLine, EntryLine } from "./entry-line.tsx"
 import type { Line } from "./lines.ts"
 import type { Row } from "./rows.ts"
@@ -21,16 +21,7 @@ export interface Shown {
   readonly beside: Node | undefined
 }
 
-export interface DrawnLines {
-  /** Puts only these lines into the document, after the given row. */
-  show(lines: readonly Line[], behind: Element, shown: Shown): void
-  /** Draws all lines again. */
-  clear(): void
-  /** The link element of a drawn entry. */
-  linkOf(sequence: number): HTMLElement | undefined
-}
-
-export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLines {
+export function createDrawnLines(hrefOf: (sequence: number) => string) {
   const drawn = new Map<string, { readonly row: HTMLElement; readonly as: unknown }>()
 
   /** The existing row, if it shows the same. */
@@ -79,7 +70,8 @@ export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLin
   }
 
   return {
-    show(lines, behind, shown) {
+    /** Puts only these lines into the document, after the given row. */
+    show(lines: readonly Line[], behind: Element, shown: Shown): void {
       const wanted = new Map(lines.map((line) => [keyOf(line), line] as const))
       for (const [key, { row }] of drawn)
         if (!wanted.has(key)) {
@@ -93,11 +85,12 @@ export function createDrawnLines(hrefOf: (sequence: number) => string): DrawnLin
         place = row
       }
     },
-    clear() {
+    /** Draws all lines again. */
+    clear(): void {
       for (const { row } of drawn.values()) row.remove()
       drawn.clear()
     },
-    linkOf: (sequence) => drawn.get(`#${sequence}`)?.row.querySelector("a") ?? undefined,
+    linkOf: (sequence: number) => drawn.get(`#${sequence}`)?.row.querySelector("a") ?? undefined,
   }
 }
 

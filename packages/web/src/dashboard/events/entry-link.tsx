@@ -5,7 +5,7 @@ import { numbered } from "../../parts/counted.ts"
 import { Hash } from "../../parts/hash.tsx"
 import { Icon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import { beginsLedger } from "./begins-ledger.ts"
-import type { OpenedEntry } from "./entry-panel.ts"
+import type { OpenedEntry } from "./explorer-entry.ts"
 
 interface LinkProps {
   readonly opened: OpenedEntry

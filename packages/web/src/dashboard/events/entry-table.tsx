@@ -1,7 +1,7 @@
 // The table of entries. Of thousands of lines, only the visible ones are in the document.
 
 import type { ListedEntry } from "@tallystick/client/wire"
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import { zoneName } from "../../parts/time.tsx"
 import { createDrawnLines, type Shown } from "./drawn-lines.tsx"
 import { lineAt, lineOf, noLines, placeLines, rememberingDay } from "./line-places.ts"
@@ -18,26 +18,12 @@ interface TableParts {
   readonly find?: (term: string) => void
 }
 
-export interface EntryTable {
-  readonly node: HTMLElement
-  show(shown: Shown): void
-  /** The zone for times has changed. */
-  redraw(): void
-  /** Scrolls a row into view. */
-  bring(sequence: number): void
-  /** The distance of a row from the top of the table. */
-  topOf(sequence: number): number
-  /** Focuses a row that is in view. */
-  focus(sequence: number): void
-  /** The focused row. */
-  focused(): number | undefined
-  close(): void
-}
+export type EntryTable = ReturnType<typeof createEntryTable>
 
 /** Lines above and below the visible ones, so that a quick scroll shows no gap. */
 const marginPx = 400
 
-export function createEntryTable({ hrefOf, open, older, again, find }: TableParts): EntryTable {
+export function createEntryTable({ hrefOf, open, older, again, find }: TableParts) {
   const over = new AbortController()
   const { table, header, body, before, after } = createFrame()
   const drawn = createDrawnLines(hrefOf)
@@ -64,6 +50,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     if (shown !== undefined) places = placeLines(shown, isOfCards(table), dayOf)
   }
 
+  /** The zone for times has changed. */
   function redraw(): void {
     drawn.clear()
     dayOf = rememberingDay()
@@ -72,6 +59,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     draw()
   }
 
+  /** Scrolls a row into view. */
   function bring(sequence: number | undefined): void {
     const at = lineOf(places, sequence)
     if (at < 0) return
@@ -79,6 +67,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     draw()
   }
 
+  /** The focused row. */
   function focused(): number | undefined {
     const row = document.activeElement?.closest<HTMLElement>("tr[data-sequence]")
     return row && body.contains(row) ? Number(row.dataset["sequence"]) : undefined
@@ -99,7 +88,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
 
   return {
     node: table,
-    show(next) {
+    show(next: Shown): void {
       const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
       const hadFocus = focused() !== undefined
       shown = next
@@ -114,10 +103,12 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     },
     redraw,
     bring,
-    topOf: (sequence) => places.tops[lineOf(places, sequence)] ?? 0,
-    focus: (sequence) => drawn.linkOf(sequence)?.focus({ preventScroll: true }),
+    /** The distance of a row from the top of the table. */
+    topOf: (sequence: number) => places.tops[lineOf(places, sequence)] ?? 0,
+    /** Focuses a row that is in view. */
+    focus: (sequence: number) => drawn.linkOf(sequence)?.focus({ preventScroll: true }),
     focused,
-    close() {
+    close(): void {
       over.abort()
       resized.disconnect()
       stop()
@@ -175,26 +166,24 @@ function openOnClick(body: HTMLElement, open: (sequence: number) => void): void 
   })
 }
 
+const columns = [
+  ["who", "Actor"],
+  ["act", "Action"],
+  ["tgt", "Target"],
+  ["lane", "Lane"],
+  ["seq", "#"],
+] as const
+
 function Head({ children }: { readonly children?: Node }) {
   return (
     <thead>
       <tr aria-rowindex={1}>
         {children}
-        <th class="who" scope="col">
-          Actor
-        </th>
-        <th class="act" scope="col">
-          Action
-        </th>
-        <th class="tgt" scope="col">
-          Target
-        </th>
-        <th class="lane" scope="col">
-          Lane
-        </th>
-        <th class="seq" scope="col">
-          #
-        </th>
+        {columns.map(([name, title]) => (
+          <th class={name} scope="col">
+            {title}
+          </th>
+        ))}
         <th class="chk" scope="col">
           <span class="unseen">State</span>
         </th>

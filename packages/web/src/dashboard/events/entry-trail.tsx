@@ -6,7 +6,7 @@ import { number } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon, pendingIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import type { OpenedEntry } from "./entry-panel.ts"
+import type { OpenedEntry } from "./explorer-entry.ts"
 import { goneText } from "./gone-content.ts"
 import type { Recomputed } from "./recompute.ts"
 

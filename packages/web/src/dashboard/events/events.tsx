@@ -1,6 +1,6 @@
 // The explorer: entries of the ledger, searched, followed, and each recomputed in this browser.
 
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import { watchZone } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"

@@ -57,3 +57,5 @@ export function createControls({ desk, finding, address }: ControlParts) {
     openRange: () => range.open(),
   }
 }
+
+export type Controls = ReturnType<typeof createControls>

@@ -3,21 +3,10 @@
 import { Icon, filterIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
 import { lanes } from "./asked.ts"
+import type { Controls } from "./explorer-controls.tsx"
+import type { List } from "./explorer-list.tsx"
 
-interface FrameProps {
-  readonly search: Node
-  readonly range: Node
-  readonly live: Node
-  readonly exports: Node
-  readonly summary: Node
-  readonly timeline: Node
-  readonly openTable: () => void
-  readonly facets: HTMLElement
-  readonly results: Node
-  readonly marks: Node
-}
-
-export function ExplorerFrame(props: FrameProps) {
+export function ExplorerFrame(props: Controls["nodes"] & List["nodes"]) {
   const { search, range, live, exports, summary, timeline, openTable, facets, results, marks } =
     props
   return (

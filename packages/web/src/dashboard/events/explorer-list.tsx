@@ -1,8 +1,8 @@
 // The matches and new entries: the table, its summary, Live, and marks.
 
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { counted } from "../../parts/counted.ts"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { createArrivals } from "./arrivals.ts"
 import { reachesNow } from "./asked.ts"

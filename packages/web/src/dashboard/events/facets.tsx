@@ -2,14 +2,12 @@
 
 import type { ChainState, EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { Button } from "../../parts/button.tsx"
+import { elementOf, redraw } from "../../elements/elements.ts"
+import { Button, IconButton } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { RefusedLine } from "../../parts/form.tsx"
-import { IconButton } from "../../parts/icon-button.tsx"
 import { Icon, crossIcon, downIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
 import type { NameOf } from "./actor-names.ts"
@@ -33,12 +31,6 @@ interface FacetsParts {
   readonly nameOf: NameOf
 }
 
-export interface Facets {
-  readonly node: HTMLElement
-  show(asked: Asked, now: Date): void
-  showChain(state: ChainState): void
-}
-
 interface Value {
   readonly value: string
   readonly count: number
@@ -54,7 +46,7 @@ const fields = [
 ] as const
 const shownMax = 6
 
-export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts): Facets {
+export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) {
   const node = elementOf(<aside class="facets" id="facets" aria-label="Filters" />)
   const chain = elementOf(<div />)
   const saved = elementOf(<div />)
@@ -124,14 +116,15 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts):
   }
   return {
     node,
-    show(next, now) {
+    show(next: Asked, now: Date): void {
       asked = next
       at = now
       system.checked = next.withSystem
       drawSaved()
       void countAll()
     },
-    showChain: (state) => redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
+    showChain: (state: ChainState) =>
+      redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
   }
 }
 

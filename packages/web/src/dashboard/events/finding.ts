@@ -1,10 +1,9 @@
 // The search and its result. An earlier result stays until the new one has arrived.
 
 import type { EventsPage, FieldValues } from "@tallystick/client/wire"
-import type { Told } from "../../ask.ts"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
-import { createActorNames, type ActorNames } from "./actor-names.ts"
+import { createActorNames } from "./actor-names.ts"
 import { filterOf, type Asked } from "./asked.ts"
 import { listPlaceAt } from "./list-place.ts"
 import type { Recomputer } from "./recompute.ts"
@@ -19,22 +18,9 @@ interface FindingParts {
   readonly changed: () => void
 }
 
-export interface Finding {
-  readonly asked: Asked
-  /** The time of the request. */
-  readonly at: Date
-  /** The parameters of the request. */
-  readonly filter: Query
-  readonly rows: Rows | undefined
-  readonly names: ActorNames
-  ask(asked: Asked): void
-  /** Drops what is still to come. */
-  close(): void
-  /** The values that entries of the range have in a field. */
-  values(field: string): Promise<Told<FieldValues>>
-}
+export type Finding = ReturnType<typeof createFinding>
 
-export function createFinding(parts: FindingParts, first: Asked): Finding {
+export function createFinding(parts: FindingParts, first: Asked) {
   const { desk, recomputer, found, changed } = parts
   let asked = first
   let at = new Date()
@@ -57,9 +43,11 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
     get asked() {
       return asked
     },
+    /** The time of the request. */
     get at() {
       return at
     },
+    /** The parameters of the request. */
     get filter() {
       return filter
     },
@@ -67,7 +55,7 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
       return rows
     },
     names,
-    ask(next) {
+    ask(next: Asked): void {
       asked = next
       at = new Date()
       const asks = (filter = filterOf(asked, at))
@@ -82,11 +70,13 @@ export function createFinding(parts: FindingParts, first: Asked): Finding {
       desk.working(true)
       void made.begin()
     },
-    close() {
+    /** Drops what is still to come. */
+    close(): void {
       if (coming !== undefined) desk.working(false)
       rows = coming = undefined
     },
-    values: (field) =>
+    /** The values that entries of the range have in a field. */
+    values: (field: string) =>
       desk.get<FieldValues>(["events", "values"], {
         ...filterOf({ ...asked, text: "" }, at),
         field,

@@ -1,14 +1,13 @@
 // Shown while nothing is recorded: a call to try, and the place of its notch on the stick.
 
 import type { CreatedApiKey, ListedEntry } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
-import { Form, orRefusal } from "../../parts/form.tsx"
+import { Form } from "../../parts/form.tsx"
 import { Icon, checkIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/notch.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import { ShownOnce, showSecret } from "../../parts/secret.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -100,34 +99,28 @@ function Recorded({ of: entry, desk }: { readonly of: ListedEntry; readonly desk
 /** A real key, made when somebody asks for it. */
 function firstKey(desk: Desk): HTMLElement {
   const place = elementOf(<div class="first-key" />)
-  const make = (): Promise<Refusal | undefined> => {
-    const key = { name: "First events", scopes: ["write"] }
-    return orRefusal(desk.send<CreatedApiKey>("POST", ["api-keys"], key), ({ key: secret }) => {
-      const call = <Call workspace={desk.workspace} secret={secret} />
-      showSecret(
-        place,
-        <ShownOnce stored={() => redraw(place, call)}>
-          {call}
-          <p class="soft small">
-            The key in it may write to every project of <Text of={desk.workspace} in="b" />.
-          </p>
-        </ShownOnce>,
-      )
-    })
+  const key = { name: "First events", scopes: ["write"] }
+  const make = () => desk.send<CreatedApiKey>("POST", ["api-keys"], key)
+  const show = ({ key: secret }: CreatedApiKey): void => {
+    const call = <Call workspace={desk.workspace} secret={secret} />
+    showSecret(
+      place,
+      <ShownOnce stored={() => redraw(place, call)}>
+        {call}
+        <p class="soft small">
+          The key in it may write to every project of <Text of={desk.workspace} in="b" />.
+        </p>
+      </ShownOnce>,
+    )
   }
   place.append(
     <Call workspace={desk.workspace} />,
-    <Form action="Make a key for it" submit={make} />,
+    <Form action="Make a key for it" submit={make} done={show} />,
   )
   return place
 }
 
-interface CallProps {
-  readonly workspace: string
-  readonly secret?: string
-}
-
-function Call({ workspace, secret }: CallProps) {
+function Call({ workspace, secret }: { readonly workspace: string; readonly secret?: string }) {
   const key = secret ?? "…"
   const [before, after] = callText(workspace)
   return (

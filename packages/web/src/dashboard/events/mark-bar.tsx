@@ -1,9 +1,9 @@
 // Entries that are marked for an evidence pack, and what to do with them.
 
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { clearMarks, markedIn, turnMark, type Marked } from "../marked.ts"
 
@@ -12,15 +12,7 @@ interface BarParts {
   readonly changed: () => void
 }
 
-export interface MarkBar {
-  readonly node: HTMLElement
-  has(entry: Marked): boolean
-  /** Marks it, or removes the mark. */
-  turn(entry: Marked): void
-  draw(): void
-}
-
-export function createMarkBar({ desk, changed }: BarParts): MarkBar {
+export function createMarkBar({ desk, changed }: BarParts) {
   const node = elementOf(<div class="marks" hidden />)
   const clear = (): void => {
     clearMarks(desk)
@@ -28,13 +20,14 @@ export function createMarkBar({ desk, changed }: BarParts): MarkBar {
   }
   return {
     node,
-    has: ({ sequence }) => markedIn(desk).some((each) => each.sequence === sequence),
-    turn(entry) {
+    has: ({ sequence }: Marked) => markedIn(desk).some((each) => each.sequence === sequence),
+    /** Marks it, or removes the mark. */
+    turn(entry: Marked): void {
       turnMark(desk, entry)
       announce(`${markedIn(desk).length} marked for a pack`)
       changed()
     },
-    draw() {
+    draw(): void {
       const count = markedIn(desk).length
       const isNew = node.dataset["count"] !== String(count)
       node.hidden = count === 0

@@ -1,9 +1,8 @@
 // Says why the list is empty: nothing matches, or all matches are outside the range.
 
 import type { EventsFeed } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"

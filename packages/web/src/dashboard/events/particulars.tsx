@@ -100,13 +100,8 @@ function Particular({ term, find, children }: ParticularProps) {
   )
 }
 
-interface ThingProps {
-  readonly of: Party
-  readonly desk: Desk
-}
-
 /** Its name leads to everything it did and everything done to it. */
-function Thing({ of: party, desk }: ThingProps) {
+function Thing({ of: party, desk }: { readonly of: Party; readonly desk: Desk }) {
   const { id, type, name, email } = party
   return (
     <>

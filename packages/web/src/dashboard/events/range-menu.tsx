@@ -1,10 +1,9 @@
 // The range of time, and the place where the list begins.
 
-import { redraw } from "../../elements/redraw.ts"
-import { openDialog } from "../../parts/dialog.tsx"
-import { Field, Form } from "../../parts/form.tsx"
+import { elementOf, redraw } from "../../elements/elements.ts"
+import { openForm } from "../../parts/form-dialog.tsx"
+import { Field } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { timeText } from "../../parts/time.tsx"
 import { usualSpan, type Asked, type Range } from "./asked.ts"
@@ -24,13 +23,7 @@ interface RangeParts {
   readonly jump: (at: string) => void
 }
 
-export interface RangeMenu {
-  readonly node: Node
-  show(asked: Pick<Asked, "range" | "at">): void
-  open(): void
-}
-
-export function createRangeMenu({ choose, jump }: RangeParts): RangeMenu {
+export function createRangeMenu({ choose, jump }: RangeParts) {
   const node = elementOf(<span class="range-menu" />)
   let shown: Range = { since: usualSpan }
   let at: string | undefined
@@ -58,12 +51,12 @@ export function createRangeMenu({ choose, jump }: RangeParts): RangeMenu {
   draw()
   return {
     node,
-    show(asked) {
+    show(asked: Pick<Asked, "range" | "at">): void {
       shown = asked.range
       at = asked.at
       draw()
     },
-    open() {
+    open(): void {
       node.querySelector("button")?.click()
       document.querySelector<HTMLElement>("#range button")?.focus()
     },
@@ -117,17 +110,11 @@ function openJump(at: string | undefined, jump: (at: string) => void): void {
 }
 
 function openTimes(title: string, fields: Node, show: (values: FormData) => void): void {
-  openDialog(title, (close) => (
-    <Form
-      action="Show it"
-      cancel={close}
-      submit={async (values) => {
-        show(values)
-        close()
-        return undefined
-      }}
-    >
-      {fields}
-    </Form>
-  ))
+  openForm({
+    title,
+    action: "Show it",
+    submit: async (values) => ({ ok: true, value: values }),
+    done: show,
+    children: fields,
+  })
 }

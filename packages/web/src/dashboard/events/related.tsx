@@ -1,11 +1,11 @@
 // Entries that an entry names, and those that name it, loaded when the list is opened.
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
+import { askedTogether } from "../../ask.ts"
+import { elementOf } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
-import { elementOf } from "../../parts/page.tsx"
-import { RefusedLine } from "../../parts/form.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { wholeChain, type Desk } from "../desk.ts"
@@ -25,23 +25,19 @@ export function related(
       {place}
     </Fold>,
   )
-  const look = async (): Promise<void> => {
+  const look = () => {
     const query = named.map((receipt) => `receipt:${receipt}`).join(" ")
     const search = (text: string) =>
       desk.get<EventsPage>(["events"], { ...wholeChain, limit: shownMax, query: text })
-    const [names, isNamedBy] = await Promise.all([
-      query === "" ? undefined : search(query),
-      search(`"${entry.receipt}"`),
-    ])
-    const refused = [names, isNamedBy].find((told) => told?.ok === false)
-    if (refused?.ok === false)
-      return redraw(place, <RefusedLine refusal={refused.refusal} retry={() => void look()} />)
-    const found = [names, isNamedBy].flatMap((told) => (told?.ok ? told.value.events : []))
+    return askedTogether([...(query === "" ? [] : [query]), `"${entry.receipt}"`].map(search))
+  }
+  const draw = (pages: readonly EventsPage[]) => {
+    const found = pages.flatMap(({ events }) => events)
     const others = found.filter(({ sequence }) => sequence !== entry.sequence)
-    redraw(place, <List of={others} entryHref={entryHref} />)
+    return <List of={others} entryHref={entryHref} />
   }
   fold.addEventListener("toggle", () => {
-    if (fold.hasAttribute("open") && place.childElementCount === 0) void look()
+    if (fold.hasAttribute("open") && place.childElementCount === 0) void showTold(place, look, draw)
   })
   return fold
 }

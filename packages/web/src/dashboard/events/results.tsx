@@ -1,9 +1,8 @@
 // The result: the table, or why it is empty.
 
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
-import { elementOf } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { RefusedPart } from "../../parts/shared-refusal.tsx"
 import type { Desk } from "../desk.ts"
@@ -29,17 +28,10 @@ interface Beside {
   readonly waiting: number
 }
 
-export interface Results {
-  readonly node: HTMLElement
-  waiting(): void
-  draw(rows: Rows, beside: Beside): void
-  close(): void
-}
-
 const settleMs = 1500
 const settleMsMax = 30_000
 
-export function createResults({ desk, table, nothing, again, newer }: ResultsParts): Results {
+export function createResults({ desk, table, nothing, again, newer }: ResultsParts) {
   const node = elementOf(<section class="rows" aria-label="Entries" />)
   const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
   const above = elementOf(<Above newer={newer} newest={again} />)
@@ -86,10 +78,10 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
 
   return {
     node,
-    waiting() {
+    waiting(): void {
       if (node.childElementCount === 0) node.append(<Skeleton />)
     },
-    draw(rows, beside) {
+    draw(rows: Rows, beside: Beside): void {
       if (rows.all.length > 0) return drawTable(rows, beside)
       table.node.remove()
       if (rows.refusal !== undefined)

@@ -2,8 +2,7 @@
 // Thousands of buttons would slow down both.
 
 import type { ListedEntry } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { termText } from "./asked.ts"
 import { TermButtons } from "./term-buttons.tsx"
 

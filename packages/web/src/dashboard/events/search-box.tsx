@@ -1,8 +1,8 @@
 // The search box: terms as chips, with suggestions below.
 
 import { parseQuery } from "@tallystick/client/grammar"
+import { elementOf } from "../../elements/elements.ts"
 import { Icon, searchIcon } from "../../parts/icon.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import type { Finding } from "./finding.ts"
 import { isEntryName } from "./open-entry.ts"
 import { createTerms } from "./search-terms.tsx"
@@ -15,15 +15,9 @@ interface BoxParts {
   readonly finding: Pick<Finding, "values" | "names">
 }
 
-export interface SearchBox {
-  readonly node: Node
-  show(text: string): void
-  focus(): void
-}
-
 const waitMs = 150
 
-export function createSearchBox({ search, finding }: BoxParts): SearchBox {
+export function createSearchBox({ search, finding }: BoxParts) {
   const input = createInput()
   const terms = createTerms({ input, commit })
   const { committed, before } = terms
@@ -100,11 +94,11 @@ export function createSearchBox({ search, finding }: BoxParts): SearchBox {
 
   return {
     node,
-    show(text) {
+    show(text: string): void {
       suggestions.forget()
       terms.show(text)
     },
-    focus() {
+    focus(): void {
       input.focus()
       input.scrollIntoView({ block: "nearest" })
     },

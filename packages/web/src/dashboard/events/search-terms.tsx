@@ -1,9 +1,9 @@
 // The last search: its terms as chips before the input, or all of it in the input for editing.
 
-import { redraw } from "../../elements/redraw.ts"
-import { IconButton } from "../../parts/icon-button.tsx"
+import { elementOf, redraw } from "../../elements/elements.ts"
+import { IconButton } from "../../parts/button.tsx"
 import { crossIcon } from "../../parts/icon.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { chipsOf, type Chip } from "./asked.ts"
 
@@ -12,21 +12,7 @@ interface TermsParts {
   readonly commit: (text: string) => void
 }
 
-export interface Terms {
-  readonly node: HTMLElement
-  readonly committed: () => string
-  /** The terms to which the text in the input is added. */
-  readonly before: () => string
-  show(text: string): void
-  /** Puts the whole search into the input for editing. */
-  selectAll(): void
-  /** Puts the last chip back into the input. */
-  takeBack(): void
-  /** Returns to chips, if the whole search was in the input. */
-  restore(): void
-}
-
-export function createTerms({ input, commit }: TermsParts): Terms {
+export function createTerms({ input, commit }: TermsParts) {
   const node = elementOf(<span class="chips" />)
   let committed = ""
   /** Whether the whole search is in the input, instead of chips. */
@@ -46,25 +32,29 @@ export function createTerms({ input, commit }: TermsParts): Terms {
   return {
     node,
     committed: () => committed,
+    /** The terms to which the text in the input is added. */
     before,
-    show(text) {
+    show(text: string): void {
       committed = text
       if (isWhole) input.value = ""
       isWhole = false
       draw()
     },
-    selectAll() {
+    /** Puts the whole search into the input for editing. */
+    selectAll(): void {
       input.value = `${before()} ${input.value}`.trim()
       isWhole = true
       node.replaceChildren()
       input.select()
     },
-    takeBack() {
+    /** Puts the last chip back into the input. */
+    takeBack(): void {
       const all = chipsOf(committed)
       commit(textOf(all.slice(0, -1)))
       input.value = all.at(-1)?.text ?? ""
     },
-    restore() {
+    /** Returns to chips, if the whole search was in the input. */
+    restore(): void {
       if (!isWhole) return
       input.value = ""
       isWhole = false

@@ -2,7 +2,7 @@
 
 import type { FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import { Text } from "../../parts/text.tsx"
 import {
   fieldSuggestions,
@@ -26,19 +26,9 @@ interface SuggestionParts {
   readonly commit: (text: string) => void
 }
 
-export interface Suggestions {
-  readonly node: HTMLElement
-  suggest(): Promise<void>
-  close(): void
-  /** The search has changed, so values must be counted again. */
-  forget(): void
-  /** Whether a key was meant for the list. */
-  pressed(event: KeyboardEvent): boolean
-}
-
 const suggestionsMax = 9
 
-export function createSuggestions(parts: SuggestionParts): Suggestions {
+export function createSuggestions(parts: SuggestionParts) {
   const { input, finding, committed, before, commit } = parts
   const list = elementOf(<ul id="suggestions" role="listbox" aria-label="Suggestions" hidden />)
   let suggestions: readonly Suggestion[] = []
@@ -99,6 +89,7 @@ export function createSuggestions(parts: SuggestionParts): Suggestions {
     void suggest()
   }
 
+  /** Whether a key was meant for the list. */
   function pressed({ key, shiftKey }: KeyboardEvent): boolean {
     if (list.hidden) return false
     if (key === "ArrowDown" || key === "ArrowUp") {
@@ -118,7 +109,14 @@ export function createSuggestions(parts: SuggestionParts): Suggestions {
     offer([])
   }
 
-  return { node: list, suggest, close, forget: () => counted.clear(), pressed }
+  return {
+    node: list,
+    suggest,
+    close,
+    /** The search has changed, so values must be counted again. */
+    forget: () => counted.clear(),
+    pressed,
+  }
 }
 
 interface OptionProps {

@@ -1,6 +1,6 @@
 // Buttons next to a value: search for entries with it, or exclude them.
 
-import { IconButton } from "../../parts/icon-button.tsx"
+import { IconButton } from "../../parts/button.tsx"
 import { minusIcon, plusIcon } from "../../parts/icon.tsx"
 
 interface TermProps {

@@ -19,12 +19,7 @@ export interface Chosen {
   readonly pointed?: number
 }
 
-export interface Choice {
-  /** Called when the buckets have changed. */
-  begin(): void
-}
-
-export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts): Choice {
+export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts) {
   let at = 0
   /** The other end of the selection. */
   let anchor = 0
@@ -75,7 +70,8 @@ export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts): C
   plot.addEventListener("pointerup", () => (at === anchor ? jump(at) : zoomIn()))
   for (const type of ["pointerleave", "focus", "blur"]) plot.addEventListener(type, tell)
   return {
-    begin() {
+    /** Called when the buckets have changed. */
+    begin(): void {
       at = anchor = Math.min(at, Math.max(0, count() - 1))
       tell()
     },

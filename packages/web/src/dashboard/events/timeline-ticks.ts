@@ -1,21 +1,20 @@
 // The labels of a timeline's axis: at whole days or hours of the reader.
 
 import type { TimeForm } from "../../parts/time-element.tsx"
+import { dayMs, hourMs, minuteMs, weekMs } from "../../parts/spans.ts"
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const stepsMs = [
-  60_000,
-  5 * 60_000,
-  15 * 60_000,
+  minuteMs,
+  5 * minuteMs,
+  15 * minuteMs,
   hourMs,
   3 * hourMs,
   6 * hourMs,
   12 * hourMs,
   dayMs,
   2 * dayMs,
-  7 * dayMs,
-  14 * dayMs,
+  weekMs,
+  2 * weekMs,
   30 * dayMs,
   90 * dayMs,
   365 * dayMs,

@@ -2,9 +2,8 @@
 // Space or a click goes there in the list.
 
 import type { Timeline } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { RefusedLine } from "../../parts/form.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { isUtc, timeText } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
@@ -20,16 +19,6 @@ interface TimelineParts {
   readonly undo: () => void
   /** Jumps to a time within the list. */
   readonly jump: (at: string) => void
-}
-
-export interface TimelineView {
-  readonly node: HTMLElement
-  /** Shows the matches of a filter. Only the last request is shown. */
-  load(desk: Desk, filter: Query, now: Date): Promise<void>
-  /** The time where the list begins, if not at the newest. */
-  mark(at: string | undefined): void
-  redraw(): void
-  openTable(): void
 }
 
 const height = 64
@@ -50,7 +39,7 @@ function createPlot(): HTMLElement {
   )
 }
 
-export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineView {
+export function createTimeline({ zoom, undo, jump }: TimelineParts) {
   const plot = createPlot()
   const axis = elementOf(<ol class="axis" aria-hidden="true" />)
   const readout = elementOf(<p class="readout" aria-hidden="true" />)
@@ -77,6 +66,7 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineVie
     jump: (bucket) => shown && jump(timeOf(bucket + 1)),
   })
 
+  /** Shows the matches of a filter. Only the last request is shown. */
   async function load(desk: Desk, filter: Query, now: Date): Promise<void> {
     asked = filter
     const told = await timelineOf(desk, filter, innerWidth < 640 ? 42 : 84, now)
@@ -118,7 +108,8 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts): TimelineVie
   return {
     node,
     load,
-    mark(at) {
+    /** The time where the list begins, if not at the newest. */
+    mark(at: string | undefined): void {
       marked = at
       drawMark()
     },

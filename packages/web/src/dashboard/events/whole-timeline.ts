@@ -2,12 +2,12 @@
 // of a week.
 
 import type { Timeline } from "@tallystick/client/wire"
+import { weekMs } from "../../parts/spans.ts"
 import type { Told } from "../../ask.ts"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
 
 const bucketsMax = 240
-const weekMs = 7 * 86_400_000
 
 /** `filter` may lack its ends. */
 export async function timelineOf(

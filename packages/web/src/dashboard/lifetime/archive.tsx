@@ -6,12 +6,12 @@ import type {
   ChainState,
   Workspace,
 } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
+import { askedTogether } from "../../ask.ts"
+import { elementOf } from "../../elements/elements.ts"
 import { counted, number } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
-import { RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { elementOf } from "../../parts/page.tsx"
+import { showTold } from "../../parts/show-told.tsx"
 import { sizeText } from "../../parts/size.ts"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -30,10 +30,10 @@ export function archivePart(desk: Desk): Part {
     shown: (segments) => {
       const isFirst = newest === undefined
       newest = segments[0]
-      if (isFirst) void drawState(desk, newest, state)
+      if (isFirst) drawState(desk, newest, state)
     },
   })
-  void drawState(desk, undefined, state)
+  drawState(desk, undefined, state)
   return {
     node: (
       <>
@@ -48,33 +48,23 @@ export function archivePart(desk: Desk): Part {
   }
 }
 
-async function drawState(
-  desk: Desk,
-  newest: ArchiveSegment | undefined,
-  place: HTMLElement,
-): Promise<void> {
-  const [chain, workspace] = await Promise.all([
-    desk.get<ChainState>(["integrity"]),
-    desk.get<Workspace>([]),
-  ])
-  place.removeAttribute("aria-busy")
-  const again = (): void => void drawState(desk, newest, place)
-  if (!chain.ok) return redraw(place, <RefusedLine refusal={chain.refusal} retry={again} />)
-  if (!workspace.ok) return redraw(place, <RefusedLine refusal={workspace.refusal} retry={again} />)
-  const { size, archived } = chain.value
+function drawState(desk: Desk, newest: ArchiveSegment | undefined, place: Element): void {
   const moved = newest?.lastSequence ?? 0
-  redraw(
+  void showTold(
     place,
-    <Facts
-      rows={[
-        [
-          "Old enough",
-          `${number(archived)} of ${counted(size, "entry", "entries")}: recorded more than ${workspace.value.hotDays} days ago`,
-        ],
-        ["Moved", moved === 0 ? "none yet" : `up to #${number(moved)}`],
-        ["Waiting", counted(Math.max(0, archived - moved), "entry", "entries")],
-      ]}
-    />,
+    () => askedTogether([desk.get<ChainState>(["integrity"]), desk.get<Workspace>([])]),
+    ([{ size, archived }, { hotDays }]) => (
+      <Facts
+        rows={[
+          [
+            "Old enough",
+            `${number(archived)} of ${counted(size, "entry", "entries")}: recorded more than ${hotDays} days ago`,
+          ],
+          ["Moved", moved === 0 ? "none yet" : `up to #${number(moved)}`],
+          ["Waiting", counted(Math.max(0, archived - moved), "entry", "entries")],
+        ]}
+      />
+    ),
   )
 }
 

@@ -7,16 +7,17 @@ import type {
   HandedOut,
   NewErasure,
 } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
+import { invalid } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted, number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Facts } from "../../parts/facts.tsx"
-import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
+import { openForm } from "../../parts/form-dialog.tsx"
+import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -45,12 +46,13 @@ export function erasuresPart(desk: Desk): Part {
     redraw(preview)
     list.reload()
   }
-  const submit = (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData) => {
     const request = requestIn(values)
-    const asked = desk.send<ErasurePreview>("POST", ["erasures"], { ...request, dryRun: true })
-    return orRefusal(asked, (found) =>
-      redraw(preview, <Preview desk={desk} request={request} of={found} done={done} />),
-    )
+    const dry = { ...request, dryRun: true }
+    const told = await desk.send<ErasurePreview>("POST", ["erasures"], dry)
+    if (told.ok)
+      redraw(preview, <Preview desk={desk} request={request} of={told.value} done={done} />)
+    return told
   }
   return {
     node: (
@@ -144,25 +146,26 @@ function Preview({ desk, request, of, done }: PreviewProps) {
 /** The id must be typed a second time, because an erasure cannot be undone. */
 function openConfirmation({ desk, request, of: { entries }, done }: PreviewProps): void {
   const { id } = request.subject
-  openDialog("Erase for ever?", (close) => {
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
-      if (textIn(values, "again") !== id)
-        return { status: 0, code: "invalid_field", detail: "this is not the id of that person" }
-      return orRefusal(desk.send("POST", ["erasures"], request), () => {
-        announce("The erasure is recorded")
-        close()
-        done()
-      })
-    }
-    return (
-      <Form action="Erase for ever" submit={submit} cancel={close}>
+  openForm({
+    title: "Erase for ever?",
+    action: "Erase for ever",
+    submit: async (values) =>
+      textIn(values, "again") === id
+        ? desk.send("POST", ["erasures"], request)
+        : invalid("this is not the id of that person"),
+    done() {
+      announce("The erasure is recorded")
+      done()
+    },
+    children: (
+      <>
         <p class="soft">
           {counted(entries, "entry loses", "entries lose")} something for ever. To go on, type{" "}
           <Text of={id} in="code" />.
         </p>
         <Field name="again" label="The person's id" isMono />
-      </Form>
-    )
+      </>
+    ),
   })
 }
 

@@ -1,13 +1,12 @@
 // Holds: entries under a hold neither expire nor are erased.
 
 import type { Hold, HoldList, NewHold } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
-import { openDialog } from "../../parts/dialog.tsx"
-import { Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { openForm } from "../../parts/form-dialog.tsx"
+import { Choice, Field, textIn } from "../../parts/form.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
@@ -100,24 +99,24 @@ function Covered({ desk, of }: { readonly desk: Desk; readonly of: Hold }) {
 }
 
 function openRelease(desk: Desk, { holdId, name }: Hold, changed: () => void): void {
-  openDialog("Release the hold?", (close) => {
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
-      const body = { reason: textIn(values, "reason") }
-      return orRefusal(desk.send("DELETE", ["holds", holdId], body), () => {
-        announce("The hold is released")
-        close()
-        changed()
-      })
-    }
-    return (
-      <Form action="Release it" submit={submit} cancel={close}>
+  openForm({
+    title: "Release the hold?",
+    action: "Release it",
+    submit: (values) =>
+      desk.send("DELETE", ["holds", holdId], { reason: textIn(values, "reason") }),
+    done() {
+      announce("The hold is released")
+      changed()
+    },
+    children: (
+      <>
         <p class="soft">
           What only <Text of={name} /> covers may expire from the next run on, and erasures that
           waited for it are carried out at once.
         </p>
         <Field name="reason" label="Reason" maxLength={1000} />
-      </Form>
-    )
+      </>
+    ),
   })
 }
 
@@ -129,30 +128,29 @@ const scopes = {
 type Scope = keyof typeof scopes
 
 function openNewHold(desk: Desk, changed: () => void): void {
-  openDialog("Place a hold", (close) => {
-    const fields = elementOf(<div />)
-    const draw = (scope: Scope): void => redraw(fields, <ScopeField of={scope} />)
-    draw("person")
-    const submit = (values: FormData): Promise<Refusal | undefined> =>
-      orRefusal(desk.send("POST", ["holds"], holdIn(values)), () => {
-        announce("The hold is placed")
-        close()
-        changed()
-      })
-    const choose = ({ target }: Event): void => {
-      if (target instanceof HTMLSelectElement && target.name === "scope")
-        draw(target.value as Scope) // one of its options
-    }
-    const form = elementOf(
-      <Form action="Place it" submit={submit} cancel={close}>
+  const place = elementOf(<div />)
+  const draw = (scope: Scope): void => redraw(place, <ScopeField of={scope} />)
+  draw("person")
+  const choice = <Choice name="scope" label="It covers" options={Object.entries(scopes)} />
+  choice.addEventListener("change", ({ target }) => {
+    if (target instanceof HTMLSelectElement) draw(target.value as Scope) // one of its options
+  })
+  openForm({
+    title: "Place a hold",
+    action: "Place it",
+    submit: (values) => desk.send("POST", ["holds"], holdIn(values)),
+    done() {
+      announce("The hold is placed")
+      changed()
+    },
+    children: (
+      <>
         <Field name="name" label="Name" maxLength={200} placeholder="Case 7" />
         <Field name="reason" label="Reason" maxLength={1000} />
-        <Choice name="scope" label="It covers" options={Object.entries(scopes)} />
-        {fields}
-      </Form>,
-    )
-    form.addEventListener("change", choose)
-    return form
+        {choice}
+        {place}
+      </>
+    ),
   })
 }
 

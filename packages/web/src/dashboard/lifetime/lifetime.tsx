@@ -1,8 +1,8 @@
 // What happens to entries as they grow old: retention, holds, erasures, and the archive.
 
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
 import type { OpenView } from "../desk.ts"
-import { NotAdmin } from "../not-admin.tsx"
+import { NotAdmin } from "../not-found.tsx"
 import { Tabs } from "../tabs.tsx"
 import { archivePart } from "./archive.tsx"
 import { erasuresPart } from "./erasures.tsx"

@@ -8,19 +8,18 @@ import type {
   RetentionRule,
   Workspace,
 } from "@tallystick/client/wire"
-import type { Refusal, Told } from "../../ask.ts"
+import { invalid, type Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { Button } from "../../parts/button.tsx"
+import { Button, IconButton } from "../../parts/button.tsx"
 import { counted, number } from "../../parts/counted.ts"
-import { Check, Form, orRefusal } from "../../parts/form.tsx"
-import { IconButton } from "../../parts/icon-button.tsx"
+import { Check, Form } from "../../parts/form.tsx"
 import { attentionIcon, crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { sizeText } from "../../parts/size.ts"
-import { Table } from "../../parts/table.tsx"
+import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
 import { lanes } from "../events/asked.ts"
@@ -62,22 +61,21 @@ function Rules({ desk, rules, saved }: RulesProps) {
       legend.textContent = `Rule ${at + 1}`
   }
   for (const rule of rules) add(rule)
-  const submit = (): Promise<Refusal | undefined> => {
+  const submit = async () => {
     const wanted = rulesIn(rows)
     const mine = (counting = {})
     const show = (content: Node): void => {
       if (counting === mine) redraw(preview, content)
     }
-    const asked = previewOf(desk, wanted, (soFar) =>
+    const told = await previewOf(desk, wanted, (soFar) =>
       show(
         <p class="soft" role="status">
           {counted(soFar.counted, "entry", "entries")} of {number(soFar.of)} counted …
         </p>,
       ),
     )
-    return orRefusal(asked, (found) =>
-      show(<Preview desk={desk} rules={wanted} of={found} saved={saved} />),
-    )
+    if (told.ok) show(<Preview desk={desk} rules={wanted} of={told.value} saved={saved} />)
+    return told
   }
   const form = elementOf(
     <Form action="Count what they would destroy" submit={submit}>
@@ -202,17 +200,13 @@ interface PreviewProps {
 
 function Preview({ desk, rules, of, saved }: PreviewProps) {
   const { entries, bytes, held, token } = of
-  const save = async (values: FormData): Promise<Refusal | undefined> => {
-    if (entries > 0 && !values.has("seen"))
-      return {
-        status: 0,
-        code: "invalid_field",
-        detail: "tick the box to confirm that these contents are destroyed",
-      }
-    return orRefusal(desk.send("PATCH", [], { retention: rules, confirm: token }), () => {
-      announce("The rules are saved")
-      saved()
-    })
+  const save = async (values: FormData) =>
+    entries > 0 && !values.has("seen")
+      ? invalid("tick the box to confirm that these contents are destroyed")
+      : desk.send("PATCH", [], { retention: rules, confirm: token })
+  const done = (): void => {
+    announce("The rules are saved")
+    saved()
   }
   return (
     <section class="panel" aria-label="What these rules would destroy">
@@ -228,7 +222,7 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
         </p>
       )}
       {entries > 0 && <Counts of={of} />}
-      <Form action="Save the rules" submit={save}>
+      <Form action="Save the rules" submit={save} done={done}>
         {entries > 0 && (
           <>
             <p class="state attention">
@@ -246,40 +240,31 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
   )
 }
 
-function Counts({
-  of: { rules, lanes: byLane, projects, months },
-}: {
-  readonly of: RetentionPreview
-}) {
-  return (
-    <div class="two">
-      <Counted name="Rule" of={rules.map(({ rule, ...count }) => [rule + 1, count])} />
-      <Counted name="Lane" of={byLane.map(({ lane, ...count }) => [<Text of={lane} />, count])} />
-      <Counted
-        name="Project"
-        of={projects.map(({ projectId, ...count }) => [<Text of={projectId} />, count])}
-      />
-      <Counted name="Month" of={months.map(({ month, ...count }) => [month, count])} />
+const counts: readonly Column<RetentionCount>[] = [
+  { name: "Entries", draw: ({ entries }) => number(entries) },
+  { name: "Size", draw: ({ bytes }) => sizeText(bytes) },
+]
+
+function Counts({ of }: { readonly of: RetentionPreview }) {
+  const counted = <Item extends RetentionCount>(
+    name: string,
+    items: readonly Item[],
+    draw: (item: Item) => Child,
+  ) => (
+    <div>
+      <Table columns={[{ name, isPlain: true, draw }, ...counts]} items={items} />
     </div>
   )
-}
-
-interface CountedProps {
-  readonly name: string
-  readonly of: readonly (readonly [of: Child, count: RetentionCount])[]
-}
-
-function Counted({ name, of }: CountedProps) {
   return (
-    <div>
-      <Table
-        columns={[
-          { name, isPlain: true, draw: ([what]) => what },
-          { name: "Entries", draw: ([, { entries }]) => number(entries) },
-          { name: "Size", draw: ([, { bytes }]) => sizeText(bytes) },
-        ]}
-        items={of}
-      />
+    <div class="two">
+      {counted("Rule", of.rules, ({ rule }) => rule + 1)}
+      {counted("Lane", of.lanes, ({ lane }) => (
+        <Text of={lane} />
+      ))}
+      {counted("Project", of.projects, ({ projectId }) => (
+        <Text of={projectId} />
+      ))}
+      {counted("Month", of.months, ({ month }) => month)}
     </div>
   )
 }

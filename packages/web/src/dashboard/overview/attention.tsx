@@ -5,6 +5,7 @@ import type { Told } from "../../ask.ts"
 import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
+import { dayMs, weekMs } from "../../parts/spans.ts"
 import { verdictOf } from "../chain/chain-verdict.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { everyKey } from "../every-item.ts"
@@ -19,9 +20,8 @@ interface Concern {
   readonly does: string
 }
 
-const dayMs = 86_400_000
 const unusedMs = 90 * dayMs
-const soonMs = 7 * dayMs
+const soonMs = weekMs
 
 export function attention(desk: Desk): Part {
   return part<readonly Concern[]>({

@@ -4,6 +4,7 @@ import type { ChainState, Timeline } from "@tallystick/client/wire"
 import { unreachable, type Told } from "../../ask.ts"
 import { number } from "../../parts/counted.ts"
 import { dayStart } from "../../parts/time.tsx"
+import { hourMs } from "../../parts/spans.ts"
 import type { Desk } from "../desk.ts"
 import { part, type Part } from "./part.tsx"
 
@@ -22,7 +23,7 @@ function today(desk: Desk): Part {
     ask() {
       const from = dayStart(new Date())
       // The days on which clocks change have 23 or 25 hours.
-      const to = dayStart(new Date(from.getTime() + 36 * 3_600_000))
+      const to = dayStart(new Date(from.getTime() + 36 * hourMs))
       return desk.get(["events", "timeline"], {
         from: from.toISOString(),
         to: to.toISOString(),
@@ -109,9 +110,7 @@ function archive(desk: Desk): Part {
 /** Data that the page has just loaded. */
 async function known({ chain }: Desk): Promise<Told<ChainState>> {
   const value = chain.state()
-  return value === undefined
-    ? { ok: false, refusal: unreachable("it is not known yet") }
-    : { ok: true, value }
+  return value === undefined ? unreachable("it is not known yet") : { ok: true, value }
 }
 
 function Figure({ of, unit }: { readonly of: number; readonly unit: string }) {

@@ -5,11 +5,11 @@ import { number } from "../../parts/counted.ts"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
 import { isToday, Time } from "../../parts/time.tsx"
+import { weekMs } from "../../parts/spans.ts"
 import type { Desk } from "../desk.ts"
 import { termText } from "../events/asked.ts"
 import { part, type Part } from "./part.tsx"
 
-const weekMs = 7 * 86_400_000
 const all = { projectId: "all", storage: "all" } as const
 
 export function topActions(desk: Desk): Part {

@@ -1,13 +1,12 @@
 // The overview: the chain, today, what needs attention, and the last entries.
 
 import type { ChainState } from "@tallystick/client/wire"
+import { elementOf } from "../../elements/elements.ts"
 import { Icon, sealIcon } from "../../parts/icon.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { dayStart, Time, watchZone } from "../../parts/time.tsx"
 import { drawClaim } from "../chain/chain-claim.tsx"
-import { linkedEntries, type LinkedEntry } from "../chain/linked-entries.ts"
-import { Links } from "../chain/links.tsx"
+import { linkedEntries, Links, type LinkedEntry } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
 import { attention } from "./attention.tsx"

@@ -1,9 +1,8 @@
 // A part of the overview, which loads itself and shows its own errors.
 
 import type { Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { elementOf } from "../../parts/page.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 
 export interface Part {

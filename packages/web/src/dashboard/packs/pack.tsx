@@ -1,14 +1,13 @@
 // One evidence pack: its contents, its links, and how to check it.
 
 import type { EventsPage, Pack, TokenList } from "@tallystick/client/wire"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Copy } from "../../parts/copy.tsx"
 import { counted, number } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { checkIcon, Icon, waitingIcon } from "../../parts/icon.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"

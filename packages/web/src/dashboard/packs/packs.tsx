@@ -1,22 +1,20 @@
 // Evidence packs: fixed sets of entries for people outside.
 
 import type { EventsPage, Pack, PackList } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { counted, number } from "../../parts/counted.ts"
-import { openDialog } from "../../parts/dialog.tsx"
-import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
+import { openForm } from "../../parts/form-dialog.tsx"
+import { Field, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
-import type { PagedList } from "../../parts/paged-list.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listedTable } from "../listed-table.tsx"
+import { listedTable, type ListedTable } from "../listed-table.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
 import { given, type Place, type Query } from "../place.ts"
@@ -102,83 +100,77 @@ function columns(desk: Desk): readonly Column<Pack>[] {
   ]
 }
 
-function openNewPack(desk: Desk, list: PagedList, wanted: Wanted): void {
-  openDialog("New evidence pack", (close) => {
-    const count = elementOf(<p class="soft small" role="status" />)
-    const { from, to } = "asked" in wanted ? boundsOf(wanted.asked.range, new Date()) : {}
-    const submit = (values: FormData): Promise<Refusal | undefined> => {
-      const asked = desk.send<Pack>("POST", ["evidence-packs"], {
+function openNewPack(desk: Desk, list: ListedTable, wanted: Wanted): void {
+  openForm({
+    title: "New evidence pack",
+    action: "Make the pack",
+    submit: (values) =>
+      desk.send<Pack>("POST", ["evidence-packs"], {
         title: textIn(values, "title"),
         ...("receiptIds" in wanted ? wanted : { filter: given(filterIn(values, wanted.asked)) }),
-      })
-      return orRefusal(asked, ({ receiptCount }) => {
-        if ("receiptIds" in wanted) clearMarks(desk)
-        list.reload()
-        close()
-        announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
-      })
-    }
-    let counting: object | undefined
-    const countEntries = async (): Promise<void> => {
-      const form = count.closest("form")
-      if (form === null || "receiptIds" in wanted) return
-      const mine = (counting = {})
-      const told = await desk.get<EventsPage>(["events"], {
-        ...filterIn(new FormData(form), wanted.asked),
-        limit: 1,
-      })
-      // The search was changed meanwhile.
-      if (counting !== mine) return
-      redraw(
-        count,
-        <>
-          {told.ok
-            ? `${counted(told.value.total, "entry", "entries")} now; a pack holds up to 10,000.`
-            : `${told.refusal.detail}.`}
-        </>,
-      )
-    }
-    const form = (
-      <Form action="Make the pack" submit={submit} cancel={close}>
+      }),
+    done({ receiptCount }) {
+      if ("receiptIds" in wanted) clearMarks(desk)
+      list.reload()
+      announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
+    },
+    children: (
+      <>
         <Field name="title" label="Title" placeholder="Q3 access review" maxLength={200} />
         {"receiptIds" in wanted ? (
           <p>{counted(wanted.receiptIds.length, "marked entry", "marked entries")}.</p>
         ) : (
-          <>
-            <Field
-              name="query"
-              label="Search"
-              isMono
-              optional
-              value={wanted.asked.text}
-              placeholder="actor:usr_12 lane:security"
-            />
-            <div class="form-pair">
-              <Field
-                name="from"
-                label="From"
-                type="datetime-local"
-                optional
-                value={timeInField(from)}
-              />
-              <Field
-                name="to"
-                label="To"
-                type="datetime-local"
-                optional
-                value={timeInField(to)}
-                hint={zoneHint()}
-              />
-            </div>
-            {count}
-          </>
+          <SearchFields desk={desk} asked={wanted.asked} />
         )}
-      </Form>
-    )
-    form.addEventListener("change", () => void countEntries())
-    queueMicrotask(() => void countEntries())
-    return form
+      </>
+    ),
   })
+}
+
+/** With the number of entries that they find. */
+function SearchFields({ desk, asked }: { readonly desk: Desk; readonly asked: Asked }) {
+  const { from, to } = boundsOf(asked.range, new Date())
+  const count = elementOf(<p class="soft small" role="status" />)
+  let counting: object | undefined
+  const countEntries = async (): Promise<void> => {
+    const form = count.closest("form")
+    if (form === null) return
+    const mine = (counting = {})
+    const query = { ...filterIn(new FormData(form), asked), limit: 1 }
+    const told = await desk.get<EventsPage>(["events"], query)
+    // The search was changed meanwhile.
+    if (counting !== mine) return
+    count.textContent = told.ok
+      ? `${counted(told.value.total, "entry", "entries")} now; a pack holds up to 10,000.`
+      : `${told.refusal.detail}.`
+  }
+  const fields = (
+    <div class="form">
+      <Field
+        name="query"
+        label="Search"
+        isMono
+        optional
+        value={asked.text}
+        placeholder="actor:usr_12 lane:security"
+      />
+      <div class="form-pair">
+        <Field name="from" label="From" type="datetime-local" optional value={timeInField(from)} />
+        <Field
+          name="to"
+          label="To"
+          type="datetime-local"
+          optional
+          value={timeInField(to)}
+          hint={zoneHint()}
+        />
+      </div>
+      {count}
+    </div>
+  )
+  fields.addEventListener("change", () => void countEntries())
+  queueMicrotask(() => void countEntries())
+  return fields
 }
 
 /** In the form of the list of entries; includes the archive. */

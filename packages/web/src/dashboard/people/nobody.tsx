@@ -3,9 +3,8 @@
 import { parseQuery } from "@tallystick/client/grammar"
 import type { EventsPage, Party } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { RefusedLine } from "../../parts/form.tsx"
-import { elementOf } from "../../parts/page.tsx"
+import { elementOf } from "../../elements/elements.ts"
+import { showTold } from "../../parts/show-told.tsx"
 import { Text } from "../../parts/text.tsx"
 import { wholeChain, type Desk } from "../desk.ts"
 import { Name } from "../events/entry-line.tsx"
@@ -20,13 +19,11 @@ interface NobodyProps {
 
 export function Nobody({ desk, text, hasMore }: NobodyProps) {
   const called = elementOf(<div aria-live="polite" />)
-  const look = async (): Promise<void> => {
-    const told = await calledSo(desk, text)
-    if (!told.ok)
-      return redraw(called, <RefusedLine refusal={told.refusal} retry={() => void look()} />)
-    redraw(called, <Found desk={desk} {...told.value} />)
-  }
-  void look()
+  void showTold(
+    called,
+    () => calledSo(desk, text),
+    (found) => <Found desk={desk} {...found} />,
+  )
   return (
     <div class="nothing-found">
       <h2>

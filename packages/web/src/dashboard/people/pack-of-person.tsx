@@ -2,11 +2,10 @@
 // their entries are gathered here, and the pack names their receipts.
 
 import type { Pack } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
+import { invalid, type Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { counted } from "../../parts/counted.ts"
-import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
-import { elementOf } from "../../parts/page.tsx"
+import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
 
@@ -15,16 +14,15 @@ const packReceiptsMax = 10_000
 
 export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {
   const status = elementOf(<p class="soft small" role="status" />)
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData): Promise<Told<Pack>> => {
     const gathered = await gather(desk, id, (count) =>
       redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
     )
-    if ("refusal" in gathered) return gathered.refusal
-    const pack = { title: textIn(values, "title"), receiptIds: gathered.receiptIds }
-    return orRefusal(desk.send<Pack>("POST", ["evidence-packs"], pack), ({ packId }) =>
-      desk.go(desk.link(["packs", packId])),
-    )
+    if (!gathered.ok) return gathered
+    const pack = { title: textIn(values, "title"), receiptIds: gathered.value }
+    return desk.send("POST", ["evidence-packs"], pack)
   }
+  const open = ({ packId }: Pack): void => desk.go(desk.link(["packs", packId]))
   return (
     <>
       <h2>All of it, to keep</h2>
@@ -32,7 +30,7 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
         A pack of every entry of the history that you may read. Whoever has it checks it without
         this service, and reads the names and e-mails of everybody in it: those of others, too.
       </p>
-      <Form action="Make the pack" submit={submit}>
+      <Form action="Make the pack" submit={submit} done={open}>
         <Field name="title" label="Title" value={`What is known of ${id}`} maxLength={200} />
         {status}
       </Form>
@@ -40,23 +38,23 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
   )
 }
 
-type Gathered = { readonly receiptIds: readonly string[] } | { readonly refusal: Refusal }
-
-async function gather(desk: Desk, id: string, tell: (count: number) => void): Promise<Gathered> {
+/** The receipts of its entries. */
+async function gather(
+  desk: Desk,
+  id: string,
+  tell: (count: number) => void,
+): Promise<Told<readonly string[]>> {
   const load = loadHistory(desk, { id }, sidesOf(null), false)
   const receiptIds: string[] = []
-  const refused = (detail: string): Gathered => ({
-    refusal: { status: 0, code: "invalid_field", detail },
-  })
   for (let cursor = 0; ;) {
     const told = await load(cursor, 100)
     if (!told.ok) return told
     receiptIds.push(...told.value.events.map(({ receipt }) => receipt))
     tell(receiptIds.length)
     if (receiptIds.length > packReceiptsMax)
-      return refused("a pack holds up to 10,000 entries: make several, by searches under Events")
+      return invalid("a pack holds up to 10,000 entries: make several, by searches under Events")
     if (!told.value.hasMore) break
     cursor = told.value.nextCursor
   }
-  return receiptIds.length === 0 ? refused("no entry has this id") : { receiptIds }
+  return receiptIds.length === 0 ? invalid("no entry has this id") : { ok: true, value: receiptIds }
 }

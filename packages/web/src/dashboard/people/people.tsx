@@ -1,8 +1,8 @@
 // Everything about one person. The reader types the id once for all steps: the history, the
 // consents, a link for the person, and a pack.
 
+import { elementOf } from "../../elements/elements.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { openPerson, type PersonView } from "./person.tsx"
@@ -30,9 +30,11 @@ export const openPeople: OpenView = (desk, place) => {
 }
 
 function Whom({ desk }: { readonly desk: Desk }) {
-  const submit = async (values: FormData): Promise<undefined> => {
-    desk.go(desk.link(["people", (textIn(values, "person") ?? "").trim()]))
+  const submit = async (values: FormData) => {
+    const value = (textIn(values, "person") ?? "").trim()
+    return { ok: true, value } as const
   }
+  const open = (id: string): void => desk.go(desk.link(["people", id]))
   return (
     <section class="top">
       <h1>What is known of a person</h1>
@@ -40,7 +42,7 @@ function Whom({ desk }: { readonly desk: Desk }) {
         Somebody asks what you hold about them. Here is all of it: what they did and what was done
         to them, what they agreed to, a link with which they see it themselves, and a pack to keep.
       </p>
-      <Form action="Look" submit={submit}>
+      <Form action="Look" submit={submit} done={open}>
         <Field
           name="person"
           label="Person"

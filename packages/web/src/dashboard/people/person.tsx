@@ -1,10 +1,9 @@
 // One person, in four steps. Each keeps its state while another is shown.
 
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { openActivityLink } from "../activity-link.tsx"
 import { Tabs } from "../tabs.tsx"
@@ -62,16 +61,22 @@ export function openPerson(desk: Desk, id: string): PersonView {
         if (party !== undefined) redraw(name, <Name of={party} />)
       },
     })
+  const openLink = (): void => {
+    const types = typesIn(history?.list, id)
+    void openActivityLink(desk, { subject: id, types, note: reason })
+  }
   const open: Readonly<Record<Exclude<Step, "history">, () => Node>> = {
-    consents: () => <ConsentStep desk={desk} id={id} found={(why) => (reason = why)} />,
-    link: () => (
-      <LinkStep
-        open={() => {
-          const types = typesIn(history?.list, id)
-          void openActivityLink(desk, { subject: id, types, note: reason })
-        }}
-      />
+    consents: () => (
+      <>
+        <h2>What they agreed to</h2>
+        <LaterPart
+          draw={({ ConsentLookUp }) => (
+            <ConsentLookUp desk={desk} subject={id} found={(why) => (reason = why)} />
+          )}
+        />
+      </>
     ),
+    link: () => <LinkStep open={openLink} />,
     pack: () => <PackOfPerson desk={desk} id={id} />,
   }
   const nodeOf = (step: Exclude<Step, "history">): Node => {
@@ -107,19 +112,22 @@ export function openPerson(desk: Desk, id: string): PersonView {
   }
 }
 
-interface ConsentStepProps {
-  readonly desk: Desk
-  readonly id: string
-  readonly found: (reason: string) => void
-}
-
-function ConsentStep({ desk, id, found }: ConsentStepProps) {
+function Steps({ desk, id, at }: { readonly desk: Desk; readonly id: string; readonly at: Step }) {
+  const href = (step: Step): string =>
+    desk.link(["people", id], { step: step === "history" ? "" : step })
+  const next = order[order.indexOf(at) + 1]
   return (
     <>
-      <h2>What they agreed to</h2>
-      <LaterPart
-        draw={({ ConsentLookUp }) => <ConsentLookUp desk={desk} subject={id} found={found} />}
-      />
+      {order.map((step, place): Child => (
+        <a href={href(step)} aria-current={step === at ? "page" : undefined}>
+          {place + 1} {steps[step]}
+        </a>
+      ))}
+      {next !== undefined && (
+        <a class="plain" href={href(next)}>
+          Next: {steps[next]}
+        </a>
+      )}
     </>
   )
 }
@@ -137,32 +145,6 @@ function LinkStep({ open }: { readonly open: () => void }) {
           Make a link
         </Button>
       </p>
-    </>
-  )
-}
-
-interface StepsProps {
-  readonly desk: Desk
-  readonly id: string
-  readonly at: Step
-}
-
-function Steps({ desk, id, at }: StepsProps) {
-  const href = (step: Step): string =>
-    desk.link(["people", id], { step: step === "history" ? "" : step })
-  const next = order[order.indexOf(at) + 1]
-  return (
-    <>
-      {order.map((step, place): Child => (
-        <a href={href(step)} aria-current={step === at ? "page" : undefined}>
-          {place + 1} {steps[step]}
-        </a>
-      ))}
-      {next !== undefined && (
-        <a class="plain" href={href(next)}>
-          Next: {steps[next]}
-        </a>
-      )}
     </>
   )
 }

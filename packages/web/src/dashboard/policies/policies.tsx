@@ -9,17 +9,15 @@ import type {
   PolicyVersion,
   Workspace,
 } from "@tallystick/client/wire"
-import type { Refusal, Told } from "../../ask.ts"
-import { redraw } from "../../elements/redraw.ts"
-import { Button } from "../../parts/button.tsx"
-import { confirm } from "../../parts/confirm.tsx"
+import type { Told } from "../../ask.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
+import { Button, IconButton } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
-import { Field, Form, RefusedLine, orRefusal } from "../../parts/form.tsx"
+import { confirm } from "../../parts/form-dialog.tsx"
+import { Field, Form, RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { IconButton } from "../../parts/icon-button.tsx"
 import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
-import type { PagedList } from "../../parts/paged-list.tsx"
+import { announce } from "../../parts/page.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import type { Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -27,7 +25,7 @@ import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listedTable } from "../listed-table.tsx"
+import { listedTable, type ListedTable } from "../listed-table.tsx"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { projectChoice } from "../project-choice.tsx"
 import "./policies.css"
@@ -68,11 +66,8 @@ function Visibility({ desk }: { readonly desk: Desk }) {
         ? "Only members and whoever has a link read them then."
         : "Anyone may then read every version of every policy of this workspace, without an account.",
       action: isPublic ? "Make them private" : "Make them public",
-      act: () =>
-        orRefusal(
-          desk.send("PATCH", [], { policyVisibility: isPublic ? "private" : "public" }),
-          changed,
-        ),
+      act: () => desk.send("PATCH", [], { policyVisibility: isPublic ? "private" : "public" }),
+      done: changed,
     })
   void showTold(
     place,
@@ -212,7 +207,7 @@ async function newestOf({ desk, project }: OfProject): Promise<Told<Policy | und
 }
 
 /** Begins with the text of the newest version, because most changes are small. */
-async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): Promise<void> {
+async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable): Promise<void> {
   const told = await newestOf(of)
   // What was typed stays.
   if (place.querySelector(".editor") !== null) return place.querySelector("input")?.focus()
@@ -235,14 +230,15 @@ async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): P
   if (newest === undefined) add()
   const close = (): void => redraw(place)
   const version = (newest?.version ?? 0) + 1
-  const submit = (): Promise<Refusal | undefined> => {
+  const submit = () => {
     const sectionsNow = drafts().map((section) => ({ ...section }))
     const body: NewPolicy = { projectId: of.project, version, sections: sectionsNow }
-    return orRefusal(of.desk.send("POST", ["published-policy"], body), () => {
-      close()
-      list.reload()
-      announce(`Version ${version} is published`)
-    })
+    return of.desk.send("POST", ["published-policy"], body)
+  }
+  const published = (): void => {
+    close()
+    list.reload()
+    announce(`Version ${version} is published`)
   }
   const showDifference = (): void =>
     redraw(difference, <Changes before={newest?.sections ?? []} after={drafts()} />)
@@ -250,7 +246,7 @@ async function openEditor(place: HTMLElement, of: OfProject, list: PagedList): P
     place,
     <section class="editor" aria-label="New version">
       <h2>Version {version}</h2>
-      <Form action={`Publish version ${version}`} submit={submit} cancel={close}>
+      <Form action={`Publish version ${version}`} submit={submit} done={published} cancel={close}>
         {sections}
         <p class="actions">
           <Button onClick={() => add()}>

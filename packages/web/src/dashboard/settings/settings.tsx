@@ -1,11 +1,12 @@
 // The workspace and its projects: names, visibility, and lanes.
 
 import type { Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
-import type { Refusal } from "../../ask.ts"
+import { invalid } from "../../ask.ts"
+import { elementOf } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
-import { openDialog } from "../../parts/dialog.tsx"
-import { Check, Choice, Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
-import { announce, elementOf } from "../../parts/page.tsx"
+import { openForm } from "../../parts/form-dialog.tsx"
+import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
+import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
@@ -87,28 +88,26 @@ function columns(desk: Desk, changed: () => void): readonly Column<Project>[] {
 }
 
 function openProject(desk: Desk, project: Project | undefined, changed: () => void): void {
-  openDialog(project === undefined ? "New project" : `Project ${project.id}`, (close) => {
-    const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  openForm({
+    title: project === undefined ? "New project" : `Project ${project.id}`,
+    action: project === undefined ? "Make it" : "Save",
+    async submit(values) {
       const name = textIn(values, "name")
       const phrases = readPhrases(textIn(values, "phrases") ?? "")
-      if (typeof phrases === "string") return { status: 0, code: "invalid_field", detail: phrases }
+      if (typeof phrases === "string") return invalid(phrases)
       const change = {
         ...(name !== undefined && { name }),
         receipts: textIn(values, "receipts"),
         activityLinks: values.has("activityLinks"),
         phrases,
       }
-      const asked =
-        project === undefined
-          ? desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
-          : desk.send("PATCH", ["projects", project.id], changesTo(project, change))
-      return orRefusal(asked, () => {
-        changed()
-        close()
-      })
-    }
-    return (
-      <Form action={project === undefined ? "Make it" : "Save"} submit={submit} cancel={close}>
+      return project === undefined
+        ? desk.send("POST", ["projects"], { id: textIn(values, "id"), ...change })
+        : desk.send("PATCH", ["projects", project.id], changesTo(project, change))
+    },
+    done: changed,
+    children: (
+      <>
         {project === undefined && <Field name="id" label="Id" isMono maxLength={64} />}
         <Field name="name" label="Name" optional value={project?.name ?? ""} maxLength={200} />
         <Choice
@@ -136,8 +135,8 @@ function openProject(desk: Desk, project: Project | undefined, changed: () => vo
           }
           hint="One action a line, and what people read of it in their activity. Others are shown by their names."
         />
-      </Form>
-    )
+      </>
+    ),
   })
 }
 
@@ -193,10 +192,9 @@ function WorkspaceForm({
   readonly workspace: Workspace
 }) {
   let shown: object = workspace
-  const submit = async (values: FormData): Promise<Refusal | undefined> => {
+  const submit = async (values: FormData) => {
     const laneRules = readRules(textIn(values, "laneRules") ?? "")
-    if (typeof laneRules === "string")
-      return { status: 0, code: "invalid_field", detail: laneRules }
+    if (typeof laneRules === "string") return invalid(laneRules)
     const wanted = {
       ...(textIn(values, "name") !== undefined && { name: textIn(values, "name") }),
       policyVisibility: textIn(values, "policyVisibility"),
@@ -210,10 +208,9 @@ function WorkspaceForm({
         .filter((key) => key !== ""),
       laneRules,
     }
-    return orRefusal(desk.send("PATCH", [], changesTo(shown, wanted)), () => {
-      shown = { ...shown, ...wanted }
-      announce("The settings are saved")
-    })
+    const told = await desk.send("PATCH", [], changesTo(shown, wanted))
+    if (told.ok) shown = { ...shown, ...wanted }
+    return told
   }
   return (
     <>
@@ -221,7 +218,7 @@ function WorkspaceForm({
         Workspace <Text of={workspace.id} />
       </h2>
       {desk.isAdmin ? (
-        <Form action="Save" submit={submit}>
+        <Form action="Save" submit={submit} done={() => announce("The settings are saved")}>
           <WorkspaceFields workspace={workspace} />
         </Form>
       ) : (

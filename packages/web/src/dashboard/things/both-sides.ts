@@ -3,7 +3,7 @@
 
 import { parseQuery } from "@tallystick/client/grammar"
 import type { EventsPage, ListedEntry, Party } from "@tallystick/client/wire"
-import type { Told } from "../../ask.ts"
+import { askedTogether, type Told } from "../../ask.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import type { Row, RowPage } from "../events/rows.ts"
 
@@ -87,12 +87,8 @@ export async function pageOfBoth(
   sides: readonly Side[],
   ask: (query: string) => Promise<Told<EventsPage>>,
 ): Promise<Told<Merged>> {
-  const pages: EventsPage[] = []
-  for (const told of await Promise.all(queriesOf(thing, sides).map(ask))) {
-    if (!told.ok) return told
-    pages.push(told.value)
-  }
-  return { ok: true, value: merged(thing, pages) }
+  const told = await askedTogether(queriesOf(thing, sides).map(ask))
+  return told.ok ? { ok: true, value: merged(thing, told.value) } : told
 }
 
 /** Entries below the end of an incomplete page must wait for its next page. */

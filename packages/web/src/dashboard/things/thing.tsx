@@ -1,12 +1,11 @@
 // The history of one thing: everything it did and everything done to it, on one stick.
 
 import { printable } from "@tallystick/proof"
-import { redraw } from "../../elements/redraw.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Copy } from "../../parts/copy.tsx"
-import { elementOf } from "../../parts/page.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Tabs } from "../tabs.tsx"
-import type { Desk, OpenView } from "../desk.ts"
+import type { OpenView } from "../desk.ts"
 import { createEntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
 import { loadHistory, newestOf, personTypes, queryOf, sidesOf, type Thing } from "./both-sides.ts"
@@ -14,6 +13,7 @@ import { loadHistory, newestOf, personTypes, queryOf, sidesOf, type Thing } from
 export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query }) => {
   const thing: Thing = { type, id }
   const side = query.get("side")
+  const within = queryOf(thing, side === "done" ? side : "did")
   const name = elementOf(<h1>{<Text of={id} />}</h1>)
   const list = createEntryList({
     desk,
@@ -43,43 +43,29 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
           <p class="soft">
             <Text of={`${type} · ${id}`} in="code" /> <Copy text={id} label="Copy id" />
           </p>
-          <Sides desk={desk} thing={thing} side={side} />
+          <Tabs
+            label="Sides"
+            tabs={[
+              [null, "All"],
+              ["did", "What it did"],
+              ["done", "What was done to it"],
+            ]}
+            href={(to) => desk.link(["things", type, id], { side: to ?? "" })}
+            current={side}
+          >
+            {personTypes.includes(type) && (
+              <a class="plain" href={desk.link(["people", id])}>
+                What is known of them
+              </a>
+            )}
+            <a class="plain" href={desk.link(["events"], { query: within, range: "all" })}>
+              Search within it
+            </a>
+          </Tabs>
         </header>
         {list.node}
       </div>
     ),
     close: () => list.close(),
   }
-}
-
-interface SidesProps {
-  readonly desk: Desk
-  readonly thing: Thing
-  readonly side: string | null
-}
-
-function Sides({ desk, thing, side }: SidesProps) {
-  const { type = "", id } = thing
-  const query = queryOf(thing, side === "done" ? side : "did")
-  return (
-    <Tabs
-      label="Sides"
-      tabs={[
-        [null, "All"],
-        ["did", "What it did"],
-        ["done", "What was done to it"],
-      ]}
-      href={(to) => desk.link(["things", type, id], { side: to ?? "" })}
-      current={side}
-    >
-      {personTypes.includes(type) && (
-        <a class="plain" href={desk.link(["people", id])}>
-          What is known of them
-        </a>
-      )}
-      <a class="plain" href={desk.link(["events"], { query, range: "all" })}>
-        Search within it
-      </a>
-    </Tabs>
-  )
 }

@@ -1,14 +1,14 @@
 // All workspaces that the member may see; an admin of the instance makes new ones here.
 
 import type { NewWorkspace, Workspace, WorkspaceList } from "@tallystick/client/wire"
-import { askJson, type Refusal } from "../../ask.ts"
-import { Field, Form, orRefusal, textIn } from "../../parts/form.tsx"
-import { pagedList } from "../../parts/paged-list.tsx"
-import { Table, type Column } from "../../parts/table.tsx"
+import { askJson } from "../../ask.ts"
+import { Field, Form, textIn } from "../../parts/form.tsx"
+import type { Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
 import type { OpenView } from "../desk.ts"
+import { pagedTable } from "../listed-table.tsx"
 import { linkTo, searchOf } from "../place.ts"
 
 export const openWorkspaces: OpenView = (desk) => {
@@ -53,39 +53,31 @@ const columns: readonly Column<Workspace>[] = [
 ]
 
 function listOfAll(): Node {
-  const load = async (cursor: string | undefined) => {
-    const url = new URL("v1/workspaces", root)
-    url.search = searchOf({ cursor }).toString()
-    const told = await askJson<WorkspaceList>(url)
-    if (!told.ok) return told
-    const { workspaces, nextCursor } = told.value
-    return { ok: true, value: { items: workspaces, nextCursor } } as const
-  }
-  return pagedList<Workspace>({
-    url: new URL("v1/workspaces", root).href,
-    load,
-    empty: () => <p class="soft">There is none yet.</p>,
-    draw: (items) => <Table columns={columns} items={items} />,
+  const url = new URL("v1/workspaces", root)
+  return pagedTable({
+    url: url.href,
+    load: (cursor) => askJson<WorkspaceList>(new URL(`?${searchOf({ cursor })}`, url)),
+    itemsOf: ({ workspaces }) => workspaces,
+    columns: () => columns,
+    empty: "There is none yet.",
   }).node
 }
 
 function NewOne() {
-  const submit = (values: FormData): Promise<Refusal | undefined> => {
+  const submit = (values: FormData) => {
     const name = textIn(values, "name")
     const body: NewWorkspace = {
       id: textIn(values, "id") ?? "",
       ...(name !== undefined && { name }),
     }
-    const url = new URL("v1/workspaces", root)
-    // Reloads the dashboard, so that its menu has the new workspace.
-    return orRefusal(askJson<Workspace>(url, { method: "POST", body }), ({ id }) =>
-      location.assign(linkTo(id, ["events"])),
-    )
+    return askJson<Workspace>(new URL("v1/workspaces", root), { method: "POST", body })
   }
+  // Reloads the dashboard, so that its menu has the new workspace.
+  const open = ({ id }: Workspace): void => location.assign(linkTo(id, ["events"]))
   return (
     <section>
       <h2>New workspace</h2>
-      <Form action="Create it" submit={submit}>
+      <Form action="Create it" submit={submit} done={open}>
         <Field
           name="id"
           label="Id"

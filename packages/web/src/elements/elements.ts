@@ -1,3 +1,10 @@
+// Elements that JSX has made, and their place in the document.
+
+export function elementOf(node: Node): HTMLElement {
+  if (!(node instanceof HTMLElement)) throw new TypeError("this is one element")
+  return node
+}
+
 /** Replaces the content of a place, and keeps the focus if its element still exists. */
 export function redraw(place: Element, ...content: readonly Node[]): void {
   const root = rootOf(place)

@@ -1,4 +1,0 @@
-export function elementOf(node: Node): HTMLElement {
-  if (!(node instanceof HTMLElement)) throw new TypeError("this is one element")
-  return node
-}

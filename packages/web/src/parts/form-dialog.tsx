@@ -1,0 +1,55 @@
+// Dialogs with a form in them.
+
+import type { Told } from "../ask.ts"
+import { elementOf } from "../elements/elements.ts"
+import type { Child } from "../elements/jsx-runtime.ts"
+import { openDialog } from "./dialog.tsx"
+import { Form, type FormProps } from "./form.tsx"
+import { showSecret } from "./secret.tsx"
+
+interface FormDialog<Value> extends Omit<FormProps<Value>, "cancel"> {
+  readonly title: string
+}
+
+/** Closes once the form is answered. */
+export function openForm<Value>({ title, done, ...form }: FormDialog<Value>): void {
+  openDialog(title, (close) => {
+    const answered = (value: Value): void => {
+      close()
+      done?.(value)
+    }
+    return <Form {...form} done={answered} cancel={close} />
+  })
+}
+
+interface Confirmation<Value> {
+  readonly title: string
+  /** The consequences, in a sentence or two. */
+  readonly says: Child
+  readonly action: string
+  readonly act: () => Promise<Told<Value>>
+  readonly done: (value: Value) => void
+}
+
+/** Asks before an action that cannot be undone. */
+export function confirm<Value>({ says, act, ...form }: Confirmation<Value>): void {
+  openForm({ ...form, submit: act, children: <p class="soft">{says}</p> })
+}
+
+interface SecretDialog<Value> extends FormDialog<Value> {
+  /** What is shown once, in place of the form. `stored` closes the dialog. */
+  readonly secret: (value: Value, stored: () => void) => Node
+}
+
+export function openSecretForm<Value>(dialog: SecretDialog<Value>): void {
+  const { title, done, secret, ...form } = dialog
+  openDialog(title, (close) => {
+    const place = elementOf(<div />)
+    const made = (value: Value): void => {
+      done?.(value)
+      showSecret(place, secret(value, close))
+    }
+    place.append(<Form {...form} done={made} cancel={close} />)
+    return place
+  })
+}
