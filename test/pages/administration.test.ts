@@ -12,7 +12,8 @@ import {
   expectFits,
   expectNarrow,
   giveTime,
-  holdAnswers,
+  holdAnswer,
+  savedBy,
   secretIn,
   storedSecret,
 } from "./browser.ts"
@@ -69,11 +70,9 @@ test("a dialog is left with its page, but no secret before it is stored", async 
   await page.goForward()
   await page.getByRole("button", { name: "New key" }).click()
   await page.getByLabel("Name").fill("held")
-  const release = await holdAnswers(page, "**/api-keys", 1)
-  await Promise.all([
-    page.waitForRequest("**/api-keys"),
+  const release = await holdAnswer(page, "**/api-keys", () =>
     page.getByRole("button", { name: "Make the key" }).click(),
-  ])
+  )
   await page.goBack()
   await release()
   const key = await secretIn(page)
@@ -104,11 +103,9 @@ test("a dialog stays until its key is made, and shows it", async (open) => {
   await page.getByRole("button", { name: "New key" }).click()
   await page.getByLabel("Name").and(page.locator(":focus")).waitFor()
   await page.keyboard.type("awaited")
-  const release = await holdAnswers(page, "**/api-keys", 1)
-  await Promise.all([
-    page.waitForRequest("**/api-keys"),
+  const release = await holdAnswer(page, "**/api-keys", () =>
     page.getByRole("button", { name: "Make the key" }).click(),
-  ])
+  )
   for (const name of ["Cancel", "Close"])
     await dialog.getByRole("button", { name }).click({ force: true })
   for (let times = 0; times < 3; times++) await page.keyboard.press("Escape")
@@ -194,9 +191,8 @@ test("a pack is made of a search, downloaded, verified, and shared", async (open
   await expectAccessible(page)
   await page.getByRole("button", { name: "Make the pack" }).click()
   await page.getByRole("row", { name: /img/ }).waitFor()
-  const downloading = page.waitForEvent("download")
-  await page.getByRole("link", { name: /^Download/ }).click()
-  const bytes = await readFile(await (await downloading).path())
+  const saved = await savedBy(page.getByRole("link", { name: /^Download/ }))
+  const bytes = await readFile(await saved.path())
   const checked = verifyPack(bytes)
   assert.equal(checked.verdict, "unconfirmed")
   await page.getByRole("button", { name: /^Link/ }).click()
@@ -234,24 +230,23 @@ test("a policy is written, compared with the one before, published, and made pub
   await page.locator("ins").first().waitFor()
 })
 
+/** Returns when it was recorded. */
+async function sendConsent(path: string, body: object): Promise<string> {
+  const key = { "idempotency-key": crypto.randomUUID() }
+  const said = { workspaceId: workspace.id, ...body }
+  const reply = await workspace.writer.post(path, said, key)
+  assert.equal(reply.status, 202, reply.text)
+  return reply.json().receipt.timestamp
+}
+
 test("consents are counted, and a look-up of one person is recorded before it is shown", async (open) => {
   for (const [at, mode] of ["explicit", "explicit", "implicit"].entries())
-    assert.equal(
-      (
-        await workspace.writer.post(
-          "/v1/consents",
-          {
-            workspaceId: workspace.id,
-            subject: { id: `person_${at}`, email: "p@example.com" },
-            mode,
-            policyVersion: 1,
-            surface: hostile,
-          },
-          { "idempotency-key": `consent-number-${at}` },
-        )
-      ).status,
-      202,
-    )
+    await sendConsent("/v1/consents", {
+      subject: { id: `person_${at}`, email: "p@example.com" },
+      mode,
+      policyVersion: 1,
+      surface: hostile,
+    })
   const page = await open("consents", viewer)
   await page.getByRole("row", { name: "1 3 0" }).waitFor()
   await page.getByRole("row", { name: "explicit 2" }).waitFor()
@@ -278,14 +273,9 @@ test("consents are counted, and a look-up of one person is recorded before it is
 })
 
 test("a withdrawn consent is shown as given at an earlier time, with its text and a pack", async (open) => {
-  const send = async (path: string, body: object) => {
-    const said = { workspaceId: workspace.id, projectId: "agreed", subject, ...body }
-    const key = { "idempotency-key": crypto.randomUUID() }
-    const reply = await workspace.writer.post(path, said, key)
-    assert.equal(reply.status, 202, reply.text)
-    return reply.json().receipt.timestamp
-  }
   const subject = { id: "grace", email: "grace@example.com" }
+  const send = (path: string, body: object) =>
+    sendConsent(path, { projectId: "agreed", subject, ...body })
   const given = { mode: "explicit", policyVersion: 1, surface: "sign-up form" }
   await send("/v1/consents", given)
   const sections = [{ id: "use", title: "Use", body: `We keep names. ${hostile}` }]
@@ -414,8 +404,9 @@ test("a new version of a policy that is being written is not begun again", async
 test("counts of consents are of the days that were chosen last", async (open) => {
   const page = await open("consents", viewer)
   const days = (name: string) => page.getByRole("link", { name, exact: true })
-  const release = await holdAnswers(page, /consents\/summary\?.*from=/, 1)
-  await Promise.all([page.waitForRequest(/summary\?.*from=/), days("Last 30 days").click()])
+  const release = await holdAnswer(page, /consents\/summary\?.*from=/, () =>
+    days("Last 30 days").click(),
+  )
   await days("Last 12 months").click()
   await page.locator("[aria-current]").and(days("Last 12 months")).waitFor()
   await release()
@@ -442,10 +433,9 @@ test("a new pack counts the entries of the search that stands there", async (ope
   await page.getByRole("button", { name: "New pack" }).click()
   const count = page.getByRole("dialog").getByRole("status")
   const all = await eventually("a count", async () => (await count.textContent()) || undefined)
-  const release = await holdAnswers(page, /query=action/, 1)
   const search = page.getByRole("dialog").getByLabel("Search")
   await search.fill("action:invoice.paid")
-  await Promise.all([page.waitForRequest(/query=action/), search.press("Tab")])
+  const release = await holdAnswer(page, /query=action/, () => search.press("Tab"))
   await search.fill("")
   await Promise.all([page.waitForResponse(/events\?/), search.press("Tab")])
   await release()

@@ -13,6 +13,8 @@ import {
   chromium,
   type Browser,
   type BrowserContextOptions,
+  type Download,
+  type Locator,
   type Page,
   type Route,
 } from "playwright-core"
@@ -175,33 +177,35 @@ export function alterAnswers(
 }
 
 /**
- * Holds answers back until the returned function is called, which resolves when the page has had
- * them. `times`: only so many.
+ * Does what asks for something, and holds that answer back until the returned function is called,
+ * which resolves when the page has had it.
  */
-export async function holdAnswers(
+export async function holdAnswer(
   page: Page,
   address: string | RegExp,
-  times?: number,
+  asking: () => Promise<unknown>,
 ): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>()
-  const sent: Promise<void>[] = []
+  const sent = Promise.withResolvers<void>()
   const hold = async (route: Route): Promise<void> => {
     const answer = await route.fetch()
     await held.promise
     await route.fulfill({ response: answer })
+    sent.resolve()
   }
-  await page.route(
-    address,
-    (route) => {
-      sent.push(hold(route))
-    },
-    times === undefined ? {} : { times },
-  )
+  await page.route(address, hold, { times: 1 })
+  await Promise.all([page.waitForRequest(address), asking()])
   return async () => {
     held.resolve()
-    await Promise.all(sent)
+    await sent.promise
     await giveTime(page)
   }
+}
+
+/** The file that a click saves. */
+export async function savedBy(button: Locator): Promise<Download> {
+  const [saved] = await Promise.all([button.page().waitForEvent("download"), button.click()])
+  return saved
 }
 
 /** For what must not happen, there is no condition to wait for. */

@@ -15,7 +15,8 @@ import {
   expectAccessible,
   expectFits,
   giveTime,
-  holdAnswers,
+  holdAnswer,
+  savedBy,
   signInto,
   tabTo,
   watch,
@@ -88,35 +89,16 @@ test("chain: a cell shows its last links, and a range is proven by the tree", as
 })
 
 test("chain: every part that is altered on its way is named, and is not green", async (open) => {
+  const [first, second] = [/records\?after=0&/, /records\?after=4096&/]
   const broken: readonly (readonly [string, RegExp, (bytes: Buffer) => Buffer, RegExp])[] = [
     // Each record takes 118 bytes; its link begins at the 54th.
-    [
-      "a link",
-      /records\?after=0&/,
-      (bytes) => flipped(bytes, 118 * 266 + 60),
-      /^Does not hold at #267$/,
-    ],
-    [
-      "a body's hash",
-      /records\?after=0&/,
-      (bytes) => flipped(bytes, 118 * 4 + 100),
-      /^Does not hold at #6$/,
-    ],
-    [
-      "the last record",
-      /records\?after=4096&/,
-      (bytes) => flipped(bytes, bytes.length - 1),
-      /^Does not hold/,
-    ],
-    [
-      "records that are cut",
-      /records\?after=0&/,
-      (bytes) => bytes.subarray(0, -1),
-      /^Does not hold at #4,096$/,
-    ],
+    ["a link", first, (bytes) => flipped(bytes, 118 * 266 + 60), /^Does not hold at #267$/],
+    ["a body's hash", first, (bytes) => flipped(bytes, 118 * 4 + 100), /^Does not hold at #6$/],
+    ["the last record", second, (bytes) => flipped(bytes, bytes.length - 1), /^Does not hold/],
+    ["records that are cut", first, (bytes) => bytes.subarray(0, -1), /^Does not hold at #4,096$/],
     [
       "records of the wrong place",
-      /records\?after=4096&/,
+      second,
       (bytes) => Buffer.concat([bytes.subarray(118), bytes.subarray(0, 118)]),
       /^Does not hold at #4,097$/,
     ],
@@ -251,11 +233,9 @@ test("chain: a checkpoint that was kept is compared with the log", async (open) 
 
 test("chain: a check that was cancelled before it began does not begin", async (open) => {
   const page = await open("chain", viewer)
-  const release = await holdAnswers(page, "**/tlog/epochs", 1)
-  await Promise.all([
-    page.waitForRequest("**/tlog/epochs"),
+  const release = await holdAnswer(page, "**/tlog/epochs", () =>
     page.getByRole("button", { name: "Verify everything" }).click(),
-  ])
+  )
   await page.getByRole("button", { name: "Cancel" }).click()
   await release()
   await giveTime(page, 1000)
@@ -264,11 +244,9 @@ test("chain: a check that was cancelled before it began does not begin", async (
 
 test("chain: the cell that was chosen last is shown", async (open) => {
   const page = await open("chain", viewer)
-  const release = await holdAnswers(page, /events\?.*cursor=257(?:&|$)/, 1)
-  await Promise.all([
-    page.waitForRequest(/cursor=257(?:&|$)/),
+  const release = await holdAnswer(page, /events\?.*cursor=257(?:&|$)/, () =>
     page.getByRole("link", { name: /^Entries 129 to 256:/ }).click(),
-  ])
+  )
   await page.getByRole("link", { name: /^Entries 257 to 384:/ }).click()
   await page.getByRole("heading", { name: "#257 – #384" }).waitFor()
   await release()
@@ -338,7 +316,7 @@ test("chain: a checkpoint is saved, or the page says why not", async (open) => {
   const refusal = page.getByRole("alert").getByText("status 503")
   await refusal.waitFor()
   await page.unroute("**/tlog/checkpoint")
-  const [saved] = await Promise.all([page.waitForEvent("download"), button.click()])
+  const saved = await savedBy(button)
   assert.equal(saved.suggestedFilename(), `${workspace.id}.checkpoint`)
   await refusal.waitFor({ state: "detached" })
 })

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http"
 import { join } from "node:path"
 import { after } from "node:test"
 import type { Page } from "playwright-core"
-import { alterAnswers, expectAccessible, holdAnswers } from "./browser.ts"
+import { alterAnswers, expectAccessible, holdAnswer } from "./browser.ts"
 import {
   nobody,
   own,
@@ -261,8 +261,7 @@ test("an answer for one token is not shown under another", async (open) => {
   const [ada, other] = [await tokenOf(own.id), await tokenOf("usr_nobody")]
   script = giving(ada.token)
   const page = await open("about:blank", nobody, { origin: [origin, service.url] })
-  const release = await holdAnswers(page, "**/v1/**", 1)
-  await Promise.all([page.waitForRequest("**/v1/**"), page.goto(origin)])
+  const release = await holdAnswer(page, "**/v1/**", () => page.goto(origin))
   await page.evaluate(giving(other.token))
   await page.locator(".empty").getByText("Nothing recorded for you yet.").waitFor()
   await release()

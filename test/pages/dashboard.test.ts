@@ -11,7 +11,7 @@ import {
   expectAccessible,
   expectFits,
   giveTime,
-  holdAnswers,
+  holdAnswer,
   signInto,
   tabTo,
   watch,
@@ -413,11 +413,9 @@ test("explorer: a search that is answered after the page was left begins nothing
   const page = await open("about:blank", viewer)
   const asked: string[] = []
   page.on("request", (request) => asked.push(request.url()))
-  const release = await holdAnswers(page, /events\?.*include=proof/, 1)
-  await Promise.all([
-    page.waitForRequest(/events\?.*include=proof/),
+  const release = await holdAnswer(page, /events\?.*include=proof/, () =>
     page.goto(`${service.url}/ui/events`),
-  ])
+  )
   await page.getByRole("link", { name: "Packs" }).click()
   await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
   await release()

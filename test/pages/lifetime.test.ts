@@ -15,7 +15,7 @@ import {
   expectAccessible,
   expectFits,
   expectNarrow,
-  holdAnswers,
+  holdAnswer,
   temporaryFolder,
 } from "./browser.ts"
 import { admin, scene, service, test, viewer, workspace } from "./scene.ts"
@@ -168,11 +168,9 @@ test("rules that change while they are counted are not those that are saved", as
   const page = await open("lifetime/retention", admin)
   await page.getByRole("button", { name: "Rule", exact: true }).click()
   await page.getByLabel("Days").last().fill("3650")
-  const release = await holdAnswers(page, "**/retention/preview")
-  await Promise.all([
-    page.waitForRequest("**/retention/preview"),
+  const release = await holdAnswer(page, "**/retention/preview", () =>
     page.getByRole("button", { name: "Count what they would destroy" }).click(),
-  ])
+  )
   await page.getByLabel("Days").last().fill("365")
   await release()
   assert.equal(await page.getByRole("button", { name: "Save the rules" }).count(), 0)

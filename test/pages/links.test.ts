@@ -3,7 +3,14 @@
 import assert from "node:assert/strict"
 import { tallystick } from "../program.ts"
 import { make } from "../service.ts"
-import { alterAnswers, expectAccessible, expectNarrow, holdAnswers, tabTo } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  expectNarrow,
+  holdAnswer,
+  savedBy,
+  tabTo,
+} from "./browser.ts"
 import {
   admin,
   nobody,
@@ -81,11 +88,9 @@ test("activity: an entry that was altered on its way is marked as broken, and th
 test("activity: older entries of another search do not follow", async (open) => {
   const page = await open(await ownActivity())
   await page.getByText("50 of 60").waitFor()
-  const release = await holdAnswers(page, /query=support_7/, 1)
-  await Promise.all([
-    page.waitForRequest(/query=support_7/),
+  const release = await holdAnswer(page, /query=support_7/, () =>
     page.getByLabel("Search your activity").fill("support_7"),
-  ])
+  )
   await page.getByRole("button", { name: "Show older" }).click()
   await page.getByText(/of 30$/).waitFor()
   await release()
@@ -147,10 +152,7 @@ test("pack: fetched when asked for, checked at once, saved as it was made", asyn
   await page.locator(".facts").getByText("Q3 <i>").waitFor()
   assert.equal(await page.locator(".packed tbody tr").count(), 60)
   await expectAccessible(page)
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "Save the pack" }).click(),
-  ])
+  const saved = await savedBy(page.getByRole("button", { name: "Save the pack" }))
   const vkey = (await workspace.reader.get(`${workspace.path}/tlog/log.vkey`)).text.trim()
   const verified = await tallystick(["verify", await saved.path(), "--key", vkey])
   assert.equal(verified.code, 0)

@@ -5,7 +5,7 @@ import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { expectChain } from "../chain.ts"
 import { makeWorkspace, writeEvent, writeMany, type Workspace } from "../service.ts"
-import { expectAccessible, holdAnswers } from "./browser.ts"
+import { expectAccessible, holdAnswer, savedBy } from "./browser.ts"
 import { admin, recomputed, scene, service, test, workspace } from "./scene.ts"
 
 const now = () => ({ occurredAt: new Date().toISOString() })
@@ -27,11 +27,9 @@ test("first run: a key is made on request, and the first event cuts a notch", as
   await page.getByRole("heading", { name: "Nothing recorded yet" }).waitFor()
   await expectAccessible(page)
   // The key that is being made is not lost by leaving.
-  const release = await holdAnswers(page, "**/api-keys", 1)
-  await Promise.all([
-    page.waitForRequest("**/api-keys"),
+  const release = await holdAnswer(page, "**/api-keys", () =>
     page.getByRole("button", { name: "Make a key for it" }).click(),
-  ])
+  )
   await page.getByRole("link", { name: "Access" }).click()
   await release()
   const key = (await page.locator("mark", { hasText: "tsk_" }).textContent()) ?? ""
@@ -136,10 +134,7 @@ test("export: every entry that was found is in the file", async (open) => {
     ["CSV", total + 1],
   ] as const) {
     await page.keyboard.press("e")
-    const [saved] = await Promise.all([
-      page.waitForEvent("download"),
-      page.locator("#export").getByRole("button", { name }).click(),
-    ])
+    const saved = await savedBy(page.locator("#export").getByRole("button", { name }))
     const content = readFileSync(await saved.path(), "utf8")
     assert.equal(content.trimEnd().split("\n").length, lines)
   }

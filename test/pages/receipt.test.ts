@@ -5,7 +5,14 @@ import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
 import type { Page } from "playwright-core"
 import { eventFor, eventually } from "../service.ts"
-import { alterAnswers, expectAccessible, expectFits, expectNarrow, tabTo } from "./browser.ts"
+import {
+  alterAnswers,
+  expectAccessible,
+  expectFits,
+  expectNarrow,
+  savedBy,
+  tabTo,
+} from "./browser.ts"
 import { browser, nobody, scene, service, test, workspace } from "./scene.ts"
 
 const hostile = "\u202Egnp.exe\u200B<img src=x onerror=alert(1)>"
@@ -124,10 +131,7 @@ test("a receipt that was altered on its way is not genuine, and the page says wh
 
 test("a receipt and its proof are saved as the service sent them, and tallystick verify accepts them", async (open) => {
   const page = await open(pageOf(receipt.receipt))
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByText("Receipt and proof").click(),
-  ])
+  const saved = await savedBy(page.getByText("Receipt and proof"))
   assert.equal(saved.suggestedFilename(), `${receipt.receipt}.json`)
   const text = await readFile(await saved.path(), "utf8")
   const given = await service.client().get(`${workspace.path}/receipts/${receipt.receipt}`)

@@ -10,7 +10,14 @@ import { readZip } from "@tallystick/proof"
 import type { Page } from "playwright-core"
 import { tallystick, type Ended } from "../program.ts"
 import { eventFor, eventually, settingsOf, writeMany } from "../service.ts"
-import { expectAccessible, expectNarrow, tabTo, temporaryFolder, watch } from "./browser.ts"
+import {
+  expectAccessible,
+  expectNarrow,
+  savedBy,
+  tabTo,
+  temporaryFolder,
+  watch,
+} from "./browser.ts"
 import { browser, scene, service, test, workspace } from "./scene.ts"
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined
@@ -112,10 +119,9 @@ test("the served verifier finds altered and truncated evidence, with the result 
   await expectVerdicts(page)
   await expectAccessible(page)
 
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.locator('[aria-label="altered.json"]').getByText("Result as JSON").click(),
-  ])
+  const saved = await savedBy(
+    page.locator('[aria-label="altered.json"]').getByText("Result as JSON"),
+  )
   const verified = await verify("altered.json", "--json")
   assert.deepEqual(
     JSON.parse(await readFile(await saved.path(), "utf8")),
