@@ -54,6 +54,7 @@ test("a key is made, shown once, used, and revoked", async (open) => {
     .click()
   await page.getByRole("button", { name: "Revoke it" }).click()
   await page.getByRole("row", { name: /img/ }).getByText("revoked").waitFor()
+  assert.doesNotMatch(await page.content(), /\u202E/)
   assert.equal((await writer.write(eventFor(workspace.id))).status, 401)
   await expectAccessible(page)
 })

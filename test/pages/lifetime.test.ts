@@ -126,6 +126,7 @@ test("a hold is placed and released, and rules are counted, ticked and saved, an
   await dialog.getByLabel("Search").fill("action:job.*")
   await dialog.getByRole("button", { name: "Place it" }).click()
   await page.getByRole("row", { name: /Case 7.*action:job/ }).waitFor()
+  assert.doesNotMatch(await page.content(), /\u202E/)
   await expectNarrow(page)
 
   await page.getByRole("link", { name: "Retention" }).click()

@@ -22,6 +22,22 @@ export function Text({ of: text, in: Around, ...attributes }: TextProps): Node {
   return Around === undefined ? shown : <Around {...attributes}>{shown}</Around>
 }
 
+interface UnseenProps {
+  readonly of: string
+  /** Words before it. */
+  readonly after?: string
+}
+
+/** What a button or a link is about, for screen readers. */
+export function Unseen({ of, after = " " }: UnseenProps) {
+  return (
+    <span class="unseen">
+      {after}
+      <Text of={of} />
+    </span>
+  )
+}
+
 /** A value of any kind, as text. */
 export function Value({ of: value }: { readonly of: unknown }) {
   return <Text of={typeof value === "string" ? value : (JSON.stringify(value) ?? "")} />

@@ -9,7 +9,7 @@ import { confirm, openSecretForm } from "../../parts/form-dialog.tsx"
 import { Check, Choice, Field, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Secret } from "../../parts/secret.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { dayMs } from "../../parts/spans.ts"
 import { root } from "../../place.ts"
@@ -60,7 +60,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
                 {" "}
                 <a href={desk.link(["events"], { query: `key:${keyId}`, range: "all" })}>
                   What it wrote
-                  <span class="unseen">: {name !== undefined && <Text of={name} />}</span>
+                  <Unseen after=": " of={name} />
                 </a>
               </>
             )}
@@ -82,14 +82,16 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
       draw: (key) =>
         stateOf(key) === "live" ? (
           <Button kind="plain" onClick={() => revoke(desk, key, changed)}>
-            Revoke<span class="unseen"> {key.name !== undefined && <Text of={key.name} />}</span>
+            Revoke
+            <Unseen of={key.name} />
           </Button>
         ) : (
           <>
             {stateOf(key)}
             <br />
             <Button kind="plain" onClick={() => void askLeft(desk, key, changed)}>
-              What it made<span class="unseen">: {key.name}</span>
+              What it made
+              <Unseen after=": " of={key.name} />
             </Button>
           </>
         ),

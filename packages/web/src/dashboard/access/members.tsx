@@ -7,7 +7,7 @@ import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { Secret } from "../../parts/secret.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { listedTable, type ListedTable } from "../listed-table.tsx"
@@ -83,10 +83,7 @@ function MemberMenu({ desk, member, changed }: MemberMenuProps) {
       label={
         <>
           Change
-          <span class="unseen">
-            {" "}
-            <Text of={email} />
-          </span>
+          <Unseen of={email} />
         </>
       }
     >

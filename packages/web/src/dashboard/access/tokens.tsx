@@ -5,7 +5,7 @@ import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
 import { confirm } from "../../parts/form-dialog.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
@@ -61,7 +61,8 @@ export function tokenColumns(desk: Desk, changed: () => void): readonly Column<T
       draw: (token) =>
         token.state === "live" ? (
           <Button kind="plain" onClick={() => revoke(desk, token, changed)}>
-            Revoke<span class="unseen"> {token.tokenId}</span>
+            Revoke
+            <Unseen of={token.tokenId} />
           </Button>
         ) : (
           token.state

@@ -19,7 +19,7 @@ import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -203,7 +203,8 @@ function columns(desk: Desk): readonly Column<Erasure>[] {
       isEnd: true,
       draw: (erasure) => (
         <Button kind="plain" onClick={() => openHandedOut(desk, erasure)}>
-          Copies<span class="unseen"> of {erasure.erasureId}</span>
+          Copies
+          <Unseen after=" of " of={erasure.erasureId} />
         </Button>
       ),
     },

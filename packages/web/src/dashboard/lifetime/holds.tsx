@@ -8,7 +8,7 @@ import { openForm } from "../../parts/form-dialog.tsx"
 import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { Made } from "../access/made.tsx"
 import type { Desk } from "../desk.ts"
@@ -61,7 +61,8 @@ function columns(desk: Desk, changed: () => void): readonly Column<Hold>[] {
       draw: (hold) =>
         hold.state === "active" ? (
           <Button kind="plain" onClick={() => openRelease(desk, hold, changed)}>
-            Release<span class="unseen"> {hold.name}</span>
+            Release
+            <Unseen of={hold.name} />
           </Button>
         ) : (
           <Released of={hold} />

@@ -4,7 +4,7 @@ import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
 import { Button } from "../../parts/button.tsx"
 import { Icon } from "../../parts/icon.tsx"
 import { saveIcon } from "../../save.ts"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { openLinkDialog } from "../link-dialog.tsx"
@@ -26,17 +26,11 @@ export function HandOut({ desk, pack, made }: HandOutProps) {
         href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
       >
         <Icon of={saveIcon} /> Download
-        <span class="unseen">
-          {" "}
-          <Text of={title} />
-        </span>
+        <Unseen of={title} />
       </a>
       <Button onClick={() => openLink(desk, pack, made)}>
         Link
-        <span class="unseen">
-          {" "}
-          to <Text of={title} />
-        </span>
+        <Unseen after=" to " of={title} />
       </Button>
     </span>
   )

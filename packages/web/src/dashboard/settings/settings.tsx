@@ -10,7 +10,7 @@ import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
-import { Text } from "../../parts/text.tsx"
+import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { lanes } from "../events/asked.ts"
@@ -80,7 +80,8 @@ function columns(desk: Desk, changed: () => void): readonly Column<Project>[] {
       draw: (project) =>
         desk.isAdmin && (
           <Button kind="plain" onClick={() => openProject(desk, project, changed)}>
-            Change<span class="unseen"> {project.id}</span>
+            Change
+            <Unseen of={project.id} />
           </Button>
         ),
     },
