@@ -60,7 +60,7 @@ export function listenToKeys({ jumps, signal }: KeysParts) {
             <>
               <dt>
                 {key.split(" ").map((each) => (
-                  <kbd>{names[each] ?? each}</kbd>
+                  <kbd>{each === "Escape" ? "Esc" : each}</kbd>
                 ))}
               </dt>
               <dd>{does}</dd>
@@ -88,12 +88,6 @@ export function listenToKeys({ jumps, signal }: KeysParts) {
     use: (shortcuts: readonly Shortcut[]) => void (ofView = shortcuts),
     showList,
   }
-}
-
-const names: Readonly<Record<string, string>> = {
-  ArrowUp: "↑",
-  ArrowDown: "↓",
-  Escape: "Esc",
 }
 
 /** Whether a key is for the browser, for a dialog, or for a text field. */

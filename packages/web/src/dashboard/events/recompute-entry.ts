@@ -18,7 +18,6 @@ export function recomputeEntry(
   const { record, eventHash, checkpoint } = verdict
   return {
     state: stateOf(verdict, event),
-    isKeyTrusted: verdict.verdict === "genuine" || isOfRecord(verdict),
     ...(eventHash !== undefined && { hash: eventHash }),
     ...(record !== undefined && { previousHash: toHex(record.previousHash) }),
     ...(checkpoint !== undefined && { checkpointSize: checkpoint.size }),
@@ -35,12 +34,15 @@ function stateOf(verdict: Verdict, event: ListedEntry): Recomputed["state"] {
   if (verdict.verdict === "refuted" || event.integrity === "broken") return "broken"
   // Without the content, only an entry that shows none is proven.
   if (verdict.content === undefined && goneText(event) === undefined) return "unproven"
-  if (verdict.verdict === "genuine" || verdict.because === "key_not_trusted" || isOfRecord(verdict))
-    return "sealed"
-  return verdict.because === "not_sealed" ? "pending" : "unproven"
-}
-
-/** Whether everything that is left without the content is intact. */
-function isOfRecord(verdict: Verdict): boolean {
-  return verdict.verdict === "unconfirmed" && verdict.because === "content_missing"
+  if (verdict.verdict === "genuine") return "sealed"
+  switch (verdict.because) {
+    // Of an entry without its content, all that is left is intact.
+    case "content_missing":
+    case "key_not_trusted":
+      return "sealed"
+    case "not_sealed":
+      return "pending"
+    case "proof_missing":
+      return "unproven"
+  }
 }

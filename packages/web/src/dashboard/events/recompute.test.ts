@@ -19,7 +19,7 @@ test(
   { timeout: 5000 },
   async () => {
     const recomputer = startRecomputer()
-    const unproven = [{ state: "unproven", isKeyTrusted: false }]
+    const unproven = [{ state: "unproven" }]
     assert.deepEqual(await recomputer.recompute([genuineEntry]), unproven)
     assert.deepEqual(await recomputer.recompute([genuineEntry]), unproven)
   },

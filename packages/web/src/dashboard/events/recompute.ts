@@ -12,7 +12,6 @@ export interface Task {
 export interface Recomputed {
   /** `pending`: recomputed, and no checkpoint covers it yet. `unproven`: not recomputed. */
   readonly state: "sealed" | "pending" | "unproven" | "broken"
-  readonly isKeyTrusted: boolean
   readonly hash?: string
   readonly previousHash?: string
   /** The tree size of the checkpoint that covers it. */
@@ -54,7 +53,7 @@ export function startRecomputer(): Recomputer {
         waiting.set(id, resolve)
         worker.postMessage({ id, entries, trustedKeys: trustedVkeys() } satisfies Task)
       })
-      return found ?? entries.map(() => ({ state: "unproven", isKeyTrusted: false }) as const)
+      return found ?? entries.map(() => ({ state: "unproven" }) as const)
     },
     close: () => worker.terminate(),
   }

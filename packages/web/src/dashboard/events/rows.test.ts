@@ -28,7 +28,6 @@ function ledger(size: number) {
     recompute: async (entries) =>
       entries.map(({ sequence }) => ({
         state: sequence <= made.sealed ? ("sealed" as const) : ("pending" as const),
-        isKeyTrusted: false,
       })),
     changed: () => {},
   })
@@ -56,8 +55,7 @@ test("a list begins at a place and grows in both directions", async () => {
   const at = (cursor: number) =>
     createRows({
       load,
-      recompute: async (entries) =>
-        entries.map(() => ({ state: "sealed" as const, isKeyTrusted: false })),
+      recompute: async (entries) => entries.map(() => ({ state: "sealed" as const })),
       place: {
         find: async () => ({ ok: true, value: cursor }),
         above: async (sequence, limit) => {
@@ -145,7 +143,7 @@ test("a refused page keeps the existing rows, and can be requested again", async
               nextCursor: cursor === 0 ? 2 : 1,
             },
           },
-    recompute: async (entries) => entries.map(() => ({ state: "sealed", isKeyTrusted: false })),
+    recompute: async (entries) => entries.map(() => ({ state: "sealed" })),
     changed: () => {},
   })
   await rows.begin()
