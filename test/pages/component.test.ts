@@ -81,6 +81,13 @@ async function tokenOf(subject: string): Promise<{ token: string; tokenId: strin
 const giving = (token: string): string =>
   `document.querySelector("tallystick-activity").token = ${JSON.stringify(token)}`
 
+/** A token lives for a minute at least, so that the tests say it in place of the service. */
+const expired = {
+  status: 401,
+  headers: { "access-control-allow-origin": "*" },
+  json: { error: "token_expired", detail: "the token has expired" },
+}
+
 const sum = (page: Page) => page.locator("tallystick-activity .sum")
 
 test("in another product: each entry is recomputed, by keyboard, without a change to its content policy", async (open) => {
@@ -212,15 +219,10 @@ test("an event asks for a new token when one expires, and the reading continues"
   ${giving(first.token)}`
   const page = await open(origin, nobody, { origin: [origin, service.url], refused: [401] })
   await page.getByText("50 of 60").waitFor()
-  // A token lives for a minute at least, so that the service says it here for the first one.
   await page.route("**/v1/**", async (route) => {
     const { authorization } = await route.request().allHeaders()
     if (authorization !== `Bearer ${first.token}`) return route.continue()
-    return route.fulfill({
-      status: 401,
-      headers: { "access-control-allow-origin": "*" },
-      json: { error: "token_expired", detail: "the token has expired" },
-    })
+    return route.fulfill(expired)
   })
   await page.getByRole("button", { name: "Show older" }).click()
   await page.getByRole("heading", { name: "This did not work" }).waitFor()
@@ -272,13 +274,7 @@ test("nothing stays when the token is taken away after it has expired", async (o
   script = giving((await tokenOf(own.id)).token)
   const page = await open(origin, nobody, { origin: [origin, service.url], refused: [401] })
   await page.getByText("50 of 60").waitFor()
-  await page.route("**/v1/**", (route) =>
-    route.fulfill({
-      status: 401,
-      headers: { "access-control-allow-origin": "*" },
-      json: { error: "token_expired", detail: "the token has expired" },
-    }),
-  )
+  await page.route("**/v1/**", (route) => route.fulfill(expired))
   await page.getByRole("button", { name: "Show older" }).click()
   await page.getByRole("heading", { name: "This did not work" }).waitFor()
   await page.evaluate('document.querySelector("tallystick-activity").token = undefined')

@@ -24,13 +24,9 @@ interface ListParts {
   readonly changed?: (rows: Rows) => void
 }
 
-export interface EntryList {
-  readonly node: Node
-  readonly rows: Rows
-  close(): void
-}
+export type EntryList = ReturnType<typeof createEntryList>
 
-export function createEntryList({ desk, load, nothing, changed }: ListParts): EntryList {
+export function createEntryList({ desk, load, nothing, changed }: ListParts) {
   const recomputer = startRecomputer()
   const summary = elementOf(<p class="summary" role="status" />)
   const linkTo = (sequence: number): string =>
@@ -65,7 +61,7 @@ export function createEntryList({ desk, load, nothing, changed }: ListParts): En
       </div>
     ),
     rows,
-    close() {
+    close(): void {
       recomputer.close()
       results.close()
       table.close()

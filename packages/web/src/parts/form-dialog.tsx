@@ -41,6 +41,7 @@ interface SecretDialog<Value> extends FormDialog<Value> {
   readonly secret: (value: Value, stored: () => void) => Node
 }
 
+/** For what is shown once: the dialog stays with it until it is stored. */
 export function openSecretForm<Value>(dialog: SecretDialog<Value>): void {
   const { title, done, secret, ...form } = dialog
   openDialog(title, (close) => {

@@ -8,14 +8,7 @@ import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { ZoneToggle } from "./time.tsx"
 
-export interface Page {
-  /** Replaces the content of the main part. */
-  show(...content: readonly Node[]): void
-  /** The owner of the page, next to the name. */
-  about(child: Child): void
-  /** Shows a progress line at the top while a request is running; the content stays. */
-  working(isWorking: boolean): void
-}
+export type Page = ReturnType<typeof openPage>
 
 interface PageOptions {
   /** The owner of the page, instead of our name, because the reader knows them and not us. */
@@ -25,7 +18,7 @@ interface PageOptions {
   readonly zoneChanged?: () => void
 }
 
-export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page {
+export function openPage({ owner, beside, zoneChanged }: PageOptions = {}) {
   const about = elementOf(<span class="about" />)
   const main = elementOf(<main id="main" tabIndex={-1} />)
   const bar = elementOf(
@@ -49,9 +42,12 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}): Page
   )
   fillPage(bar, main)
   return {
-    show: (...content) => redraw(main, ...content),
-    about: (child) => about.replaceChildren(<>{child}</>),
-    working(isWorking) {
+    /** Replaces the content of the main part. */
+    show: (...content: readonly Node[]) => redraw(main, ...content),
+    /** The owner of the page, next to the name. */
+    about: (child: Child) => about.replaceChildren(<>{child}</>),
+    /** Shows a progress line at the top while a request is running; the content stays. */
+    working(isWorking: boolean): void {
       bar.classList.toggle("working", isWorking)
       main.setAttribute("aria-busy", String(isWorking))
     },

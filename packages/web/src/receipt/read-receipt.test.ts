@@ -2,14 +2,10 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import type { ListedEntry } from "@tallystick/client/wire"
 import {
-  createVkey,
-  ed25519PublicKey,
-  ed25519Sign,
   encodeRecord,
   eventHash,
   formatCheckpoint,
   formatTlogProof,
-  formatVkey,
   nodeHash,
   parseRecord,
   parseVkey,
@@ -107,11 +103,10 @@ test("an entry that does not name the one before it is broken, and the checks be
 test("the key that is called trusted is the trusted one, whoever else has signed", () => {
   const { proof, ...entry } = genuineEntry
   const name = parseVkey(logKey)?.name ?? ""
-  const seed = new Uint8Array(32).fill(7)
-  const stranger = { name, publicKey: ed25519PublicKey(seed), sign: ed25519Sign(seed) }
+  const stranger = signerOf(name, 7)
   const [steps = "", text = "", signatures = ""] = proof?.tlogProof?.split("\n\n") ?? []
   const tlogProof = `${steps}\n\n${signNote(`${text}\n`, stranger)}${signatures}`
-  const vkey = formatVkey(createVkey(name, stranger.publicKey))
+  const vkey = vkeyOf(stranger)
   const signedTwice = { ...entry, proof: { ...proof, vkey, tlogProof } } as ListedEntry
   const { outcome, vkey: signer, trusted: pinned } = readingOf(signedTwice)
   assert.deepEqual([outcome, signer, pinned], ["genuine", logKey, trusted[0]])

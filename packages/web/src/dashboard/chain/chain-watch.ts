@@ -20,22 +20,11 @@ interface Here {
 /** What a check in this browser has found. */
 export type Found = Pick<CheckedRange, "from" | "to"> | Pick<ChainFault, "sequence" | "detail">
 
-export interface ChainWatch {
-  /** The last answer of the service, with what was found here; undefined before the first. */
-  readonly state: () => KnownChain | undefined
-  /** Adds what a check in this browser has found. */
-  readonly found: (found: Found) => void
-  /** Why the last request failed. */
-  readonly refusal: () => Refusal | undefined
-  /** Calls `changed` after each answer, until the returned function is called. */
-  readonly watch: (changed: () => void) => () => void
-  readonly look: () => Promise<void>
-  readonly close: () => void
-}
-
 const everyMs = 15_000
 
-export function watchChain(get: Desk["get"]): ChainWatch {
+export type ChainWatch = ReturnType<typeof watchChain>
+
+export function watchChain(get: Desk["get"]) {
   const over = new AbortController()
   const watchers = new Set<() => void>()
   let state: ChainState | undefined
@@ -59,13 +48,15 @@ export function watchChain(get: Desk["get"]): ChainWatch {
   addEventListener("online", () => void look(), over)
   document.addEventListener("visibilitychange", () => !document.hidden && void look(), over)
   return {
-    state: () =>
+    /** The last answer of the service, with what was found here; undefined before the first. */
+    state: (): KnownChain | undefined =>
       state && {
         ...state,
         checked: [...state.checked, ...checked],
         faults: [...state.faults, ...faults].toSorted((a, b) => a.sequence - b.sequence),
       },
-    found(found) {
+    /** Adds what a check in this browser has found. */
+    found: (found: Found): void => {
       const at = new Date().toISOString()
       if ("to" in found) {
         const { from, to } = found
@@ -75,13 +66,15 @@ export function watchChain(get: Desk["get"]): ChainWatch {
       } else faults = [...faults, { ...found, foundAt: at, isHere: true }]
       tell()
     },
+    /** Why the last request failed. */
     refusal: () => refusal,
-    watch(changed) {
+    /** Calls `changed` after each answer, until the returned function is called. */
+    watch: (changed: () => void) => {
       watchers.add(changed)
       return () => void watchers.delete(changed)
     },
     look,
-    close() {
+    close: (): void => {
       clearInterval(timer)
       over.abort()
     },

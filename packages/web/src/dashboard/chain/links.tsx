@@ -2,11 +2,11 @@
 // check.
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { Child } from "../../elements/jsx-runtime.ts"
 import { number } from "../../parts/counted.ts"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
 import { Notch, notchState } from "../../parts/notch.tsx"
 import { Text } from "../../parts/text.tsx"
-import type { Child } from "../../elements/jsx-runtime.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { beginsLedger } from "../events/begins-ledger.ts"
 import type { Recomputer } from "../events/recompute.ts"
@@ -59,14 +59,13 @@ export function Ends({ left, right }: { readonly left: string; readonly right: s
   )
 }
 
-/** Neighbours of a chain, with their hashes as recomputed in this browser. */
 export interface LinkedEntry {
   readonly entry: ListedEntry
   /** The recomputed hash; of an entry without a proof, the one that the service states. */
   readonly hash: string
 }
 
-/** Oldest first. Empty if they cannot be loaded. */
+/** Neighbours of a chain, oldest first. Empty if they cannot be loaded. */
 export async function linkedEntries(
   desk: Desk,
   recomputer: Recomputer,

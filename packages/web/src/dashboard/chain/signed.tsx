@@ -101,7 +101,9 @@ function Keys({ of: epochs, changed }: KeysProps) {
         </span>
       ),
     },
-    ...(epochs.length > 1 ? [{ name: "Epoch", draw: epochOf }] : []),
+    ...(epochs.length > 1
+      ? [{ name: "Epoch", draw: ({ epoch }: Pick<SignedEpoch, "epoch">) => number(epoch) }]
+      : []),
     {
       name: "Signs for sizes",
       draw: ({ fromSize, toSize }) =>
@@ -126,10 +128,6 @@ function Keys({ of: epochs, changed }: KeysProps) {
     },
   ]
   return <Table columns={columns} items={items} />
-}
-
-function epochOf({ epoch }: Pick<SignedEpoch, "epoch">): string {
-  return number(epoch)
 }
 
 const findings: Readonly<

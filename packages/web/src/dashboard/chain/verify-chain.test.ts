@@ -4,12 +4,8 @@ import {
   canonicalize,
   concat,
   createFrontier,
-  createVkey,
-  ed25519PublicKey,
-  ed25519Sign,
   encodeRecord,
   eventHash,
-  formatVkey,
   formatCheckpoint,
   ledgerId,
   signNote,
@@ -17,6 +13,7 @@ import {
   utf8,
   type JsonObject,
 } from "@tallystick/proof"
+import { signerOf, vkeyOf } from "../../../../../test/signers.ts"
 import {
   compareKept,
   verifyChain,
@@ -75,19 +72,13 @@ function nextOf(before: Ledger, origin: string, entries: number, seed: number): 
   return ledgerOf(origin, entries, seed, { continues })
 }
 
-function signerOf(name: string, seed: number) {
-  const secret = new Uint8Array(hashBytes).fill(seed)
-  const signer = { name, publicKey: ed25519PublicKey(secret), sign: ed25519Sign(secret) }
-  return { signer, vkey: formatVkey(createVkey(name, signer.publicKey)) }
-}
-
 const firstOrigin = "ledger.example/ledgers/1"
 const origin = "ledger.example/ledgers/2"
 const own = signerOf(origin, 7)
 const other = signerOf("ledger.example/ledgers/other", 8)
 
 /** Serves these ledgers, oldest first, with the checkpoint of the newest signed by this key. */
-function logOf(ledgers: readonly Ledger[], { signer } = own): ReadLog {
+function logOf(ledgers: readonly Ledger[], signer = own): ReadLog {
   return async (epoch, path) => {
     const { records, root } = ledgers[epoch - 1] ?? assert.fail()
     const size = records.length
@@ -107,7 +98,11 @@ async function check(
   log = logOf(ledgers),
 ): Promise<ChainFinding> {
   const geneses = ledgers.map(({ genesis }) => genesis)
-  return verifyChain(log, { geneses, keys: [own.vkey], trustedKeys: [own.vkey], ...task }, () => {})
+  return verifyChain(
+    log,
+    { geneses, keys: [vkeyOf(own)], trustedKeys: [vkeyOf(own)], ...task },
+    () => {},
+  )
 }
 
 const [former] = [ledgerOf(firstOrigin, 5, 1)]
@@ -145,7 +140,7 @@ test("a former epoch holds only if the signed log continues it", async () => {
 
 test("a checkpoint is signed by a key of its own log", async () => {
   const ledgers = [former, newest]
-  const trusting = { trustedKeys: [other.vkey] }
+  const trusting = { trustedKeys: [vkeyOf(other)] }
   const found = await check(ledgers, trusting, logOf(ledgers, other))
   assert.deepEqual(found, { holds: false, what: "checkpoint" })
   const named = await check(ledgers, trusting)
@@ -160,13 +155,13 @@ function rootOf({ records }: Ledger, size: number): Uint8Array {
   return tree.root()
 }
 
-const keptOf = (ledger: Ledger, size: number, { signer } = ofFormer): string =>
+const keptOf = (ledger: Ledger, size: number, signer = ofFormer): string =>
   signNote(formatCheckpoint({ origin: signer.name, size, root: rootOf(ledger, size) }), signer)
 
 test("a checkpoint that was kept of a former epoch is compared with what the next one continues", async () => {
   const compare = (ledgers: readonly Ledger[], kept: string) => {
     const geneses = ledgers.map(({ genesis }) => genesis)
-    const task = { geneses, keys: [own.vkey], trustedKeys: [ofFormer.vkey] }
+    const task = { geneses, keys: [vkeyOf(own)], trustedKeys: [vkeyOf(ofFormer)] }
     return compareKept(logOf(ledgers), task, kept)
   }
   for (const size of [1, 3, 5])

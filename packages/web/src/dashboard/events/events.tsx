@@ -11,7 +11,6 @@ import { createExplorerEntry } from "./explorer-entry.ts"
 import { ExplorerFrame, placeFilters } from "./explorer-frame.tsx"
 import { createList } from "./explorer-list.tsx"
 import { explorerShortcuts } from "./explorer-shortcuts.ts"
-import { openExportMenu } from "./export-menu.tsx"
 import { createFinding } from "./finding.ts"
 import { firstRun } from "./first-run.tsx"
 import { startRecomputer } from "./recompute.ts"
@@ -47,7 +46,8 @@ function createExplorer(desk: Desk, { query }: Place) {
   const page = elementOf(<div>{node}</div>)
   placeFilters(controls.nodes.facets, over.signal)
   const shared = { desk, finding, recomputer, address, list }
-  const { panel, steps, mark } = createExplorerEntry({ ...shared, place: node })
+  const entry = createExplorerEntry({ ...shared, place: node })
+  const { panel } = entry
   let shown = ""
 
   function moved({ query: said, rest: [name] }: Place): void {
@@ -80,20 +80,7 @@ function createExplorer(desk: Desk, { query }: Place) {
   ]
   return {
     node: page,
-    shortcuts: explorerShortcuts({
-      step: steps.step,
-      close: steps.close,
-      search: controls.focusSearch,
-      live: list.turnLive,
-      range: controls.openRange,
-      exports: openExportMenu,
-      address: () => {
-        const sequence = opened()
-        return sequence === undefined ? location.href : address.entry(sequence)
-      },
-      entry: steps.current,
-      mark,
-    }),
+    shortcuts: explorerShortcuts({ controls, list, entry, address }),
     moved,
     close() {
       finding.close()

@@ -45,6 +45,8 @@ export function createExplorerEntry(parts: EntryParts) {
   return { panel, steps, mark }
 }
 
+export type ExplorerEntry = ReturnType<typeof createExplorerEntry>
+
 interface EntryPanel {
   /** Its sequence, if the address has it. */
   readonly sequence: number | undefined

@@ -1,39 +1,44 @@
+// The keys of the explorer.
+
 import type { ListedEntry } from "@tallystick/client/wire"
 import { copyText } from "../../parts/copy.tsx"
 import { announce } from "../../parts/page.tsx"
 import type { Shortcut } from "../desk.ts"
+import type { Address } from "./explorer-address.ts"
+import type { Controls } from "./explorer-controls.tsx"
+import type { ExplorerEntry } from "./explorer-entry.ts"
+import type { List } from "./explorer-list.tsx"
+import { openExportMenu } from "./export-menu.tsx"
 
 interface ShortcutParts {
-  readonly search: () => void
-  readonly step: (by: -1 | 1) => void
-  readonly close: () => void
-  readonly live: () => void
-  readonly range: () => void
-  readonly exports: () => void
-  /** The address of the current view. */
-  readonly address: () => string
-  /** The focused or open entry. */
-  readonly entry: () => ListedEntry | undefined
-  readonly mark: (entry: ListedEntry) => void
+  readonly controls: Controls
+  readonly list: List
+  readonly entry: ExplorerEntry
+  readonly address: Address
 }
 
 export function explorerShortcuts(parts: ShortcutParts): readonly Shortcut[] {
-  const { search, step, close, live, range, exports, address, entry, mark } = parts
+  const { controls, list, address } = parts
+  const { steps, panel, mark } = parts.entry
   const ofEntry = (act: (of: ListedEntry) => void) => () => {
-    const of = entry()
+    const of = steps.current()
     if (of !== undefined) act(of)
   }
+  const copyLink = (): void => {
+    const { sequence } = panel
+    copy(sequence === undefined ? location.href : address.entry(sequence), "link")
+  }
   return [
-    { key: "/", does: "Search", act: search },
-    { key: "j", does: "Row below", act: () => step(1) },
-    { key: "k", does: "Row above", act: () => step(-1) },
-    { key: "[", does: "Newer entry", act: () => step(-1) },
-    { key: "]", does: "Older entry", act: () => step(1) },
-    { key: "Escape", does: "Close the entry", act: close },
-    { key: "l", does: "Live", act: live },
-    { key: "t", does: "Time range", act: range },
-    { key: "e", does: "Export", act: exports },
-    { key: "y", does: "Copy link", act: () => copy(address(), "link") },
+    { key: "/", does: "Search", act: controls.focusSearch },
+    { key: "j", does: "Row below", act: () => steps.step(1) },
+    { key: "k", does: "Row above", act: () => steps.step(-1) },
+    { key: "[", does: "Newer entry", act: () => steps.step(-1) },
+    { key: "]", does: "Older entry", act: () => steps.step(1) },
+    { key: "Escape", does: "Close the entry", act: steps.close },
+    { key: "l", does: "Live", act: list.turnLive },
+    { key: "t", does: "Time range", act: controls.openRange },
+    { key: "e", does: "Export", act: openExportMenu },
+    { key: "y", does: "Copy link", act: copyLink },
     {
       key: "c",
       does: "Copy receipt id",

@@ -5,12 +5,12 @@ import { elementOf } from "../../elements/elements.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
-import { openPerson, type PersonView } from "./person.tsx"
+import { openPerson } from "./person.tsx"
 import "./people.css"
 
 export const openPeople: OpenView = (desk, place) => {
   const content = elementOf(<div class="about" />)
-  let shown: { readonly id: string; readonly person: PersonView } | undefined
+  let shown: { readonly id: string; readonly person: ReturnType<typeof openPerson> } | undefined
   const draw = ({ rest: [id = ""], query }: Place): void => {
     if (id !== shown?.id) {
       shown?.person.close()

@@ -25,14 +25,7 @@ type Step = keyof typeof steps
 // They are the keys of the table.
 const order = Object.keys(steps) as readonly Step[]
 
-export interface PersonView {
-  readonly node: Node
-  /** The state in the address: a step, and a side of the history. */
-  show(query: URLSearchParams): void
-  close(): void
-}
-
-export function openPerson(desk: Desk, id: string): PersonView {
+export function openPerson(desk: Desk, id: string) {
   const name = elementOf(<h1>{<Text of={id} />}</h1>)
   const nav = elementOf(<nav class="tabs" aria-label="Steps" />)
   const content = elementOf(<div class="step" />)
@@ -100,7 +93,8 @@ export function openPerson(desk: Desk, id: string): PersonView {
         {content}
       </>
     ),
-    show(query) {
+    /** The state in the address: a step, and a side of the history. */
+    show(query: URLSearchParams): void {
       const asked = query.get("step")
       const step = order.find((each) => each === asked) ?? "history"
       redraw(nav, <Steps desk={desk} id={id} at={step} />)

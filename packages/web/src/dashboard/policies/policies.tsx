@@ -6,6 +6,7 @@ import type {
   Policy,
   PolicyAnswer,
   PolicyList,
+  PolicySection,
   PolicyVersion,
   Workspace,
 } from "@tallystick/client/wire"
@@ -189,12 +190,6 @@ function openLink(desk: Desk, project: string): void {
 
 // A new version ---------------------------------------------------------------------------------------
 
-interface Draft {
-  readonly id: string
-  readonly title: string
-  readonly body: string
-}
-
 async function newestOf({ desk, project }: OfProject): Promise<Told<Policy | undefined>> {
   const ofProject = { projectId: project }
   const listed = await desk.get<PolicyList>(["published-policy"], { ...ofProject, limit: 1 })
@@ -216,23 +211,22 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
   const newest = told.value
   const sections = elementOf(<div class="policy-sections" />)
   const difference = elementOf(<div class="policy-difference" />)
-  const drafts = (): readonly Draft[] =>
+  const drafts = (): readonly PolicySection[] =>
     [...sections.querySelectorAll("fieldset")].map((section) => {
       const [id = "", title = "", body = ""] = [...section.querySelectorAll("input, textarea")].map(
         (field) => (field as HTMLInputElement | HTMLTextAreaElement).value, // as selected
       )
       return { id, title, body }
     })
-  const add = (section?: Draft): void => {
+  const add = (section?: PolicySection): void => {
     sections.append(<Section section={section} number={sections.childElementCount + 1} />)
   }
-  for (const { id, title, body } of newest?.sections ?? []) add({ id, title, body })
+  for (const section of newest?.sections ?? []) add(section)
   if (newest === undefined) add()
   const close = (): void => redraw(place)
   const version = (newest?.version ?? 0) + 1
   const submit = () => {
-    const sectionsNow = drafts().map((section) => ({ ...section }))
-    const body: NewPolicy = { projectId: of.project, version, sections: sectionsNow }
+    const body: NewPolicy = { projectId: of.project, version, sections: drafts() }
     return of.desk.send("POST", ["published-policy"], body)
   }
   const published = (): void => {
@@ -263,7 +257,7 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
 }
 
 interface SectionProps {
-  readonly section: Draft | undefined
+  readonly section: PolicySection | undefined
   readonly number: number
 }
 
@@ -293,13 +287,13 @@ function Section({ section, number }: SectionProps) {
 }
 
 interface ChangesProps {
-  readonly before: readonly Draft[]
-  readonly after: readonly Draft[]
+  readonly before: readonly PolicySection[]
+  readonly after: readonly PolicySection[]
 }
 
 function Changes({ before, after }: ChangesProps) {
   const ids = [...new Set([...before, ...after].map(({ id }) => id))]
-  const textOf = (sections: readonly Draft[], id: string): string => {
+  const textOf = (sections: readonly PolicySection[], id: string): string => {
     const section = sections.find((each) => each.id === id)
     return section === undefined ? "" : `${section.title}\n${section.body}`
   }
