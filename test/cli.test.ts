@@ -13,6 +13,7 @@ import {
   readFile,
   rename,
   rm,
+  stat,
   symlink,
   truncate,
   writeFile,
@@ -833,6 +834,28 @@ test(
         "m",
       ),
     )
+  },
+)
+
+test(
+  "root changes no data of another account, and what its backup notes belongs to that account",
+  { skip: notRoot },
+  async () => {
+    await using first = await startProgram()
+    assert.equal(await first.end(), 0)
+    for (const name of [".", ...(await readdir(first.data))])
+      await chown(join(first.data, name), nobody, nobody)
+    const environment = { TALLYSTICK_DATA: first.data, TALLYSTICK_ROOT_KEY: first.rootKey }
+    for (const command of ["compact", "reindex", "secret rotate", "archive now", "resume"]) {
+      const { code, output, errors } = await tallystick(command.split(" "), environment)
+      assert.deepEqual([code, output], [1, ""], `${command}: ${errors}`)
+      assert.match(errors, /^tallystick: .* belongs to account 65534: run this as that account/)
+    }
+    const { code, errors } = await tallystick(["backup", `${first.data}-copy`], environment)
+    assert.deepEqual([code, errors], [0, ""])
+    for (const name of await readdir(first.data))
+      assert.equal((await stat(join(first.data, name))).uid, nobody, name)
+    assert.ok((await readdir(first.data)).includes("last-backup.json"))
   },
 )
 

@@ -15,7 +15,8 @@ export interface LastBackup {
 const nameOf = (data: string): string => join(data, "last-backup.json")
 
 export function noteBackup(data: string, { at, entries }: LastBackup): void {
-  replaceFile(nameOf(data), `${JSON.stringify({ at, entries })}\n`)
+  // The service shows it, also when root has made the backup.
+  replaceFile(nameOf(data), `${JSON.stringify({ at, entries })}\n`, join(data, "journal.db"))
 }
 
 /** Undefined if there was none, or the file is malformed. */

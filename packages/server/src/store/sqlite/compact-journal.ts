@@ -30,7 +30,7 @@ import {
   smallTables,
 } from "./journal-copy.ts"
 import { upgradeJournal } from "./journal-upgrade.ts"
-import { lockFolder } from "./lock.ts"
+import { lockForChange } from "./lock.ts"
 import { removeDatabase } from "./search-file.ts"
 
 export interface Compacted {
@@ -69,7 +69,7 @@ export function compactJournal(
   step = rowsPerStep,
 ): Compacted {
   requireLedger(folder)
-  const lock = lockFolder(folder)
+  const lock = lockForChange(folder)
   try {
     const [path, next] = [join(folder, "journal.db"), copyIn(folder)]
     if (!isBegunOf(path, next)) {

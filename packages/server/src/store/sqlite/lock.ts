@@ -1,7 +1,7 @@
 // Lets one program at a time use a data folder. The operating system releases the lock when the
 // process ends, even if it crashes.
 
-import { existsSync } from "node:fs"
+import { existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { StartError } from "../../error.ts"
 import { busy, errorCode, openFile, requireWritable } from "./database.ts"
@@ -29,6 +29,19 @@ export function lockFolder(folder: string): Lock {
     )
   }
   return { release: () => lock.close() }
+}
+
+/**
+ * For a command that changes the data. Root may do so in any folder, but the service could not use
+ * the files that root makes there.
+ */
+export function lockForChange(folder: string): Lock {
+  const { uid } = statSync(join(folder, "journal.db"))
+  if (process.getuid?.() === 0 && uid !== 0)
+    throw new StartError(
+      `the data in ${folder} belongs to account ${uid}: run this as that account (sudo -u '#${uid}' …), because its service could not use files of root`,
+    )
+  return lockFolder(folder)
 }
 
 /** Only reads, so other programs can take the lock meanwhile. */

@@ -10,7 +10,7 @@ import { copyDatabase, isMarked, markCopy, openStill, takeOffMark } from "./copy
 import { isDamage, openForWriting, requireLedger } from "./database.ts"
 import { readFormerJournal, upgradeJournal } from "./journal-upgrade.ts"
 import { replaceDocuments, rewriteDocuments, storedDocuments } from "./sqlite-documents.ts"
-import { lockFolder } from "./lock.ts"
+import { lockForChange } from "./lock.ts"
 import { openSqliteFiling, openSqliteWatched, prepare } from "./open-sqlite.ts"
 import { registryOf } from "./registry.ts"
 import { journalReads, readerOf } from "./reads.ts"
@@ -27,7 +27,7 @@ export interface SqliteSnapshot extends Snapshot {
  */
 export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
-  const lock = lockFolder(folder)
+  const lock = lockForChange(folder)
   try {
     upgradeJournal(folder)
     requireWhole(join(folder, "journal.db"))
@@ -105,7 +105,7 @@ function openIndexStill(path: string): DatabaseSync | undefined {
 /** For a program that turns a copy into the ledger. No other program may use the folder. */
 export function openSqliteStopped(folder: string): StoppedStore {
   requireLedger(folder)
-  const lock = lockFolder(folder)
+  const lock = lockForChange(folder)
   try {
     upgradeJournal(folder)
     const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
