@@ -538,6 +538,13 @@ test("verify: a file that is no evidence gives exit code 1, and the worst of sev
   ]) {
     assert.equal((await tallystick(args)).code, 1, args.join(" "))
   }
+  const said = async (...options: string[]) =>
+    (await tallystick(["verify", good, ...options])).output
+  assert.match(
+    await said("--key", "log.vkey"),
+    /log\.vkey is not the vkey .* --key "\$\(cat log\.vkey\)"$/m,
+  )
+  assert.match(await said("--epochs", "no-such-file"), /ENOENT: .*'no-such-file'$/m)
 })
 
 // keys --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import { ConfigError } from "../config.ts"
 import { StartError } from "../error.ts"
 import { textOf } from "../query/entry-columns.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
-import { exitCodeOf, textOf as textOfFinding } from "./verify-command.ts"
+import { exitCodeOf, notVkey, textOf as textOfFinding } from "./verify-command.ts"
 
 interface Get {
   /** Vkeys that the caller got from another source than the service. */
@@ -31,10 +31,7 @@ export async function getReceipt(
   { trustedKeys, out, json }: Get,
 ): Promise<number> {
   const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
-  if (unusable !== undefined)
-    throw new ConfigError(
-      `--key: ${printable(unusable)} is not the vkey of a log: <name>+<8 hex digits>+<base64>`,
-    )
+  if (unusable !== undefined) throw new ConfigError(`--key: ${printable(notVkey(unusable))}`)
   const { ask } = userServiceOf(terminal, { needsKey: false })
   const answer = await ask((client) => sealedAnswer(client, workspaceId, receiptId))
   const text = `${JSON.stringify(answer, null, 2)}\n`

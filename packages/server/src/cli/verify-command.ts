@@ -57,13 +57,17 @@ function checkInput(
   epochs: string | undefined,
 ): readonly FileFinding[] | undefined {
   const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
-  if (unusable !== undefined) {
-    const reason = `${unusable} is not the vkey of a log: <name>+<8 hex digits>+<base64>`
-    return [{ file: "--key", ...unreadable(reason) }]
-  }
+  if (unusable !== undefined) return [{ file: "--key", ...unreadable(notVkey(unusable)) }]
   if (epochs === undefined || readLineage(genesesIn(epochs)) !== undefined) return undefined
+  const read = exportFolder(epochs) ?? attempt(() => readEvidence(epochs))
+  if (typeof read === "object" && "what" in read) return [{ file: "--epochs", ...read }]
   const reason = `${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`
   return [{ file: "--epochs", ...unreadable(reason) }]
+}
+
+/** A file's name is the likeliest mistake. */
+export function notVkey(given: string): string {
+  return `${given} is not the vkey of a log: <name>+<8 hex digits>+<base64>; of a key in a file give the content: --key "$(cat log.vkey)"`
 }
 
 /** The worst result counts: not genuine, then unreadable, then unconfirmed. */
