@@ -155,6 +155,31 @@ test("a service does not start while a command has the database alone, nor anoth
   assert.equal(await service.end(), 0)
 })
 
+test("a command has the database alone for longer than transactions may last", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const url = await server.createDatabase()
+  const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
+  const service = await start(place)
+  assert.equal(await service.end(), 0)
+  await sql(
+    url,
+    // Before PostgreSQL 17, there is only the first.
+    `DO $$ DECLARE name text; BEGIN
+       FOR name IN SELECT s.name FROM pg_settings s
+         WHERE s.name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')
+       LOOP EXECUTE format('ALTER DATABASE %I SET %I = 500', current_database(), name); END LOOP;
+     END $$`,
+  )
+  await using _alone = closing(await openStopped({ data: place.TALLYSTICK_DATA, databaseUrl: url }))
+  await systemClock.sleep(1000)
+  const refused = await tallystick(
+    ["serve"],
+    { ...place, TALLYSTICK_PORT: "0" },
+    { killAfterMs: 20_000 },
+  )
+  assert.match(refused.errors, /a command of tallystick has the database alone/)
+})
+
 test("a server without a secret makes none for a ledger that has one", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const url = await server.createDatabase()

@@ -30,9 +30,11 @@ const lock = `SELECT pg_try_advisory_xact_lock(${lockKey})`
 /** "tallybgn": waits for another program that begins a ledger. */
 const lockToBegin = "SELECT pg_advisory_xact_lock(x'74616c6c7962676e'::bigint)"
 /**
- * The lock ends with its transaction, because a pooler keeps sessions. The role may have a timeout.
+ * The lock ends with its transaction, because a pooler keeps sessions. The role may have timeouts;
+ * before PostgreSQL 17, there is only the first.
  */
-const beginLock = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0"
+const beginLock = `BEGIN; SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')`
 
 /** Until it is closed, the database has no other user. */
 export interface Alone {
