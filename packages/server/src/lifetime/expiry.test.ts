@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import test from "node:test"
 import { parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
 import { systemClock, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import { consentAction, withdrawalAction } from "../ledger/consent.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { cacheRegistry } from "../store/cached-documents.ts"
@@ -46,7 +47,12 @@ async function openHouse() {
   let covered = count
 
   const findAll: ExpiryParts["due"] = (question) => findDue(journal, question, unpaced)
-  const startProcess = ({ due = findAll, destroys = async () => {} } = {}) => {
+  const startProcess = ({
+    due = findAll,
+    destroys = async () => {},
+    appendsMax = Infinity,
+  } = {}) => {
+    let appends = 0
     let elapsedMs = 0
     let isDying = false
     const clock: Clock = {
@@ -59,6 +65,7 @@ async function openHouse() {
       {
         ...journal,
         async append(group) {
+          if (++appends > appendsMax) throw new LedgerError("storage_full", "nothing was recorded")
           const outcome = await journal.append(group)
           cached.forget(group.workspace, group.changes ?? [])
           return outcome
@@ -168,6 +175,26 @@ test("contents that a dead process has recorded as expired are destroyed by the 
   await first.dieInRun()
   // Its cache says that no run is open.
   await second.run()
+  assert.deepEqual(await house.recorded(), upTo(count))
+  await house.expectGone(upTo(count))
+})
+
+test("a run that ends on a full disk says that nothing was recorded only if that is true", async () => {
+  const house = await openHouse()
+  /** In two steps. */
+  const due: ExpiryParts["due"] = async (question) =>
+    question.after === 0
+      ? { ...(await house.findAll({ ...question, upTo: 10 })), isEnd: false }
+      : await house.findAll(question)
+  await assert.rejects(house.startProcess({ due, appendsMax: 0 }).run(), { code: "storage_full" })
+  assert.deepEqual(await house.recorded(), [])
+  const partly = house.startProcess({ due, appendsMax: 1 }).run()
+  await assert.rejects(partly, { code: "ledger_unavailable" })
+  assert.deepEqual(await house.recorded(), upTo(10))
+  // Of the run before it, and of its own contents. Its end is not recorded.
+  const unended = house.startProcess({ appendsMax: 2 }).run()
+  await assert.rejects(unended, { code: "ledger_unavailable" })
+  await house.startProcess().run()
   assert.deepEqual(await house.recorded(), upTo(count))
   await house.expectGone(upTo(count))
 })

@@ -4,6 +4,7 @@
 
 import { addRange, formatDestroyed, lengthOfRanges, type SequenceRange } from "@tallystick/proof"
 import { dayMs, isoTime, pause, type Clock } from "../clock.ts"
+import { LedgerError } from "../error.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
@@ -53,8 +54,13 @@ export function createExpiry(parts: ExpiryParts): Expiry {
     inTurn(workspace.id, async () => {
       if (!(await parts.content.isOurs(workspace.id))) return undefined
       await finish(parts, workspace)
-      const found = await recordDue(parts, by, workspace)
-      if (found.entries > 0) await finish(parts, workspace)
+      const found = { entries: 0, held: 0 }
+      try {
+        await recordDue(parts, by, workspace, found)
+        if (found.entries > 0) await finish(parts, workspace)
+      } catch (error) {
+        throw found.entries === 0 || !(error instanceof LedgerError) ? error : cutShort(error)
+      }
       return found
     })
   return {
@@ -77,15 +83,22 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 }
 
+/** Most refusals say that nothing was recorded. */
+function cutShort(cause: LedgerError): LedgerError {
+  const detail = "a part of what is due was recorded, and the rest could not be; ask again"
+  return new LedgerError("ledger_unavailable", detail, { cause })
+}
+
+/** Adds to `found` what it records. */
 async function recordDue(
   parts: ExpiryParts,
   by: Principal,
   asked: Document<"workspace">,
-): Promise<ExpiryResult> {
+  found: { -readonly [Name in keyof ExpiryResult]: number },
+): Promise<void> {
   const { registry, ledger, clock, store, due } = parts
   const { id } = asked
   const runId = ledger.makeId("exp", clock.now())
-  let [entries, held] = [0, 0]
   for (let after = 0, isEnd = false; !isEnd;) {
     const state = await readState(registry, id)
     const { run } = state.value
@@ -100,16 +113,15 @@ async function recordDue(
     if (workspace === undefined || rules.length === 0) break
     const upTo = await coveredUpTo(store, workspace)
     const holds = await activeHolds(registry, id)
-    const found = await due({ workspace: id, rules, holds, after, upTo, nowMs: clock.now() })
-    const recorded = await record(parts, { by, workspace, runId, rules, state }, found.ranges)
+    const dueNow = await due({ workspace: id, rules, holds, after, upTo, nowMs: clock.now() })
+    const recorded = await record(parts, { by, workspace, runId, rules, state }, dueNow.ranges)
     // A hold was placed or the rules were changed meanwhile: these entries are checked again.
     if (recorded === undefined) continue
-    entries += lengthOfRanges(recorded)
-    held += found.held
-    after = found.last
-    isEnd = found.isEnd
+    found.entries += lengthOfRanges(recorded)
+    found.held += dueNow.held
+    after = dueNow.last
+    isEnd = dueNow.isEnd
   }
-  return { entries, held }
 }
 
 interface Recording {
