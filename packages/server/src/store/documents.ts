@@ -28,7 +28,8 @@ export type DocumentKind = keyof Documents
 /** Credentials, which a request presents without naming a workspace. */
 export type CredentialDocumentKind = "api-key" | "token" | "setup"
 
-export type Lane = "security" | "data" | "policy" | "operations"
+export const lanes = ["security", "data", "policy", "operations"] as const
+export type Lane = (typeof lanes)[number]
 export type Scope = "write" | "read" | "admin"
 /** The role of a member in a workspace. */
 export type Role = "viewer" | "admin"

@@ -2,7 +2,6 @@ import { Type } from "./type.ts"
 import type {
   Kind,
   Integrity,
-  Lane,
   Open,
   Role,
   Scope,
@@ -14,7 +13,7 @@ import type { Shape } from "./check.ts"
 // Enumerations. In requests they are closed; in answers they are open, so that a later version may
 // add a value.
 
-export const lanes = ["security", "data", "policy", "operations"] as const satisfies readonly Lane[]
+export { lanes } from "../../store/documents.ts"
 export const sources = [
   "api",
   "automation",

@@ -217,6 +217,32 @@ function filterStories(story: Story<OpenedSearch>): void {
     await expectFound(store, "other", {}, [])
   })
 
+  story(
+    "a lane is found by its filter and by its term, also where no value says it",
+    async (store) => {
+      await file(store, "acme", [
+        { lane: "data", fields: { nobody: [exact("lane", "data")] } },
+        // As of an entry without its content.
+        { lane: "operations" },
+      ])
+      for (const [lane, sequences] of [
+        ["data", [1]],
+        ["operations", [2]],
+        ["security", []],
+      ] as const) {
+        await expectFound(store, "acme", { lane }, sequences)
+        await expectFound(store, "acme", query(named("lane", lane)), sequences)
+        await expectFound(
+          store,
+          "acme",
+          query(named("lane", lane.slice(0, 3), { isPrefix: true })),
+          sequences,
+        )
+      }
+      await expectFound(store, "acme", query(named("lane", "operations", { not: true })), [1])
+    },
+  )
+
   story("times bound what is found to the nanosecond, sequences to the entry", async (store) => {
     const at = (ms: number, ns = 0): Draft => ({
       occurredMs: ms,

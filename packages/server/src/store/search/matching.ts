@@ -24,8 +24,10 @@ export function findableOf(filed: Filed): Findable {
     filed,
     get fields() {
       const { nobody, actor, target } = filed.fields
+      // An entry without its content has a lane, and no value that says it.
+      const lane = { names: ["lane"], value: filed.lane, isText: false }
       fields ??= {
-        nobody: prepare(nobody),
+        nobody: prepare([...nobody, lane]),
         actor: prepare(actor),
         target: prepare(target),
       }

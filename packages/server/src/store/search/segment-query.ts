@@ -2,6 +2,7 @@
 // after another, each a set of entries.
 
 import type { FieldTerm, Term, TextTerm } from "@tallystick/client/grammar"
+import { lanes } from "../documents.ts"
 import type { Instant } from "../instant.ts"
 import { addByIds } from "./id-lookup.ts"
 import { nameEnd, owners, partyValue, textTagOf } from "./key-groups.ts"
@@ -190,6 +191,10 @@ function* applyTerms(
 
 /** Adds the entries that a term is true of, as if it had no `-`. */
 function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet): Steps<void> {
+  if (term.kind === "field" && term.field === "lane") {
+    yield* addLanes(segment, term, found)
+    return
+  }
   const isWhole = owners.every((owner) => sight[owner] === undefined)
   const prefixes = term.kind === "field" ? yield* fieldPrefixes(segment, term.field) : undefined
   for (const owner of owners) {
@@ -204,6 +209,18 @@ function* addTerm(segment: Segment, term: Term, sight: Sight, found: NumberSet):
   }
   for (const field of ["id", "receipt"] as const)
     if (term.kind === "text" || term.field === field) yield* addByIds(segment, field, term, found)
+}
+
+/** By their filter, because an entry without its content has a lane, and no value that says it. */
+function* addLanes(
+  segment: Segment,
+  { value, isPrefix }: FieldTerm,
+  found: NumberSet,
+): Steps<void> {
+  const sought = value.toLowerCase()
+  for (const lane of lanes)
+    if (isPrefix ? lane.startsWith(sought) : lane === sought)
+      found.unite(yield* filterSet(segment, "lane", Buffer.from(lane)))
 }
 
 /** Values that have these words in a row, of those that somebody owns, and their entries. */

@@ -97,8 +97,8 @@ export function recordedAs(
   }
 }
 
-function textOf({ fields: { nobody, actor, target } }: Filed): string {
-  let text = ""
+function textOf({ lane, fields: { nobody, actor, target } }: Filed): string {
+  let text = `${lane}\n`
   for (const fields of [nobody, actor, target]) for (const { value } of fields) text += `${value}\n`
   return text.toLowerCase()
 }
@@ -113,7 +113,9 @@ const isUnusual = /[\\\x80-\xfe]/
  * written in another way. To open it takes ten times as long.
  */
 function plainTextOf(stored: Stored): string | undefined {
-  const { record, receipt, body = new Uint8Array(), packedDisclosures: packed } = stored
+  const { record, receipt, body, packedDisclosures: packed } = stored
+  // Its lane is in no body then.
+  if (body === undefined) return undefined
   const sealed = packed === undefined ? disclosuresOf(stored).map(decoded) : [latin1Of(packed)]
   const text = [parseRecord(record)?.kind ?? "event", receipt, latin1Of(body), ...sealed].join("\n")
   return isUnusual.test(text) ? undefined : text.toLowerCase()
