@@ -6,7 +6,7 @@ import type { Chance } from "../chance.ts"
 import type { Fault } from "../crash/faults.ts"
 import { engineSettings, shareDatabase } from "../engine.ts"
 import { faultyProgram, tallystick, type Ended } from "../program.ts"
-import { clockAhead, startService, type Service } from "../service.ts"
+import { clockAhead, eventually, startService, type Service } from "../service.ts"
 import { add, send, type Model, type Person, type Write } from "./ledger-model.ts"
 
 // A ledger with its operator: where it lies, what it must say, its service and its commands.
@@ -95,13 +95,18 @@ export async function commandOnce(
   return tallystick(args, { ...hasty, ...place, ...port, ...clockAhead(day) }, { killAfterMs })
 }
 
-/** Until a checkpoint covers all entries: others neither expire nor are archived. */
+/** Until a checkpoint covers all entries: others neither expire nor are archived nor copied. */
 export async function signed(ledger: OperatedLedger): Promise<Service> {
   const service = await started(ledger)
   for (const workspace of ledger.model.workspaces) {
     const last = ledger.model.entries.findLast((entry) => entry.workspace === workspace)
-    const path = `/v1/workspaces/${workspace}/receipts/${last?.receipt.receipt}/proof`
-    if (last !== undefined) assert.equal((await service.root.get(path)).status, 200)
+    const path = `/v1/workspaces/${workspace}`
+    const proof = last === undefined ? "tlog/checkpoint" : `receipts/${last.receipt.receipt}/proof`
+    await eventually("a checkpoint", async () => {
+      const { status, text } = await service.root.get(`${path}/${proof}`)
+      assert.ok(status === 200 || last === undefined, text)
+      return status === 200 ? true : undefined
+    })
   }
   return service
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
-import { cp, mkdtempDisposable, readdir, rename, rm, writeFile } from "node:fs/promises"
+import { cp, mkdtempDisposable, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -276,7 +276,8 @@ async function restore(scene: Scene): Promise<void> {
   // An operator who has lost it, too, makes an empty one.
   if (chance.percent(20)) await writeFile(`${place}.heads`, "")
   await moveTo(scene, place)
-  await command(scene, ["resume"])
+  const { errors } = await command(scene, ["resume"])
+  await giveUp(`${place}.heads`, errors)
   scene.model = copy.model
   for (const entry of scene.model.entries) {
     const scope = scene.erased.get(entry.receipt.eventHash)
@@ -291,10 +292,18 @@ async function restore(scene: Scene): Promise<void> {
     scene.pending.push([{ workspace, key, person, event }])
 }
 
+/** Removes lines as the command asks: of an epoch that a later restore has begun, and that is lost. */
+async function giveUp(heads: string, errors: string): Promise<void> {
+  const lost = [...errors.matchAll(/also lists (\S+), which/g)].map(([, origin]) => `${origin} `)
+  const lines = (await readFile(heads, "utf8")).split("\n")
+  const kept = lines.filter((line) => !lost.some((origin) => line.startsWith(origin)))
+  await writeFile(heads, kept.join("\n"))
+}
+
 /** Into a database and back, or into another folder. */
 async function copy(scene: Scene): Promise<void> {
   const { data, database, postgres } = scene
-  await started(scene)
+  await signed(scene)
   await stopped(scene)
   if (database === undefined && postgres !== undefined) {
     const target = await postgres.createDatabase()
