@@ -239,14 +239,6 @@ test("a run that grows while another process finishes it is not done before all 
   await house.expectGone(upTo(count))
 })
 
-test("whoever waits for a run under way is told what it destroyed, and that another request began it", async () => {
-  const house = await openHouse()
-  const process = house.startProcess()
-  const [first, second] = await Promise.all([process.run(), process.run()])
-  assert.deepEqual(first, { entries: count, held: 0 })
-  assert.deepEqual(second, { entries: count, held: 0, isShared: true })
-})
-
 test("contents that another process destroyed meanwhile are not recorded again", async () => {
   const house = await openHouse()
   house.cover(20)
