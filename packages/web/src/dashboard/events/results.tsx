@@ -87,6 +87,8 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       if (rows.refusal !== undefined)
         return redraw(node, <RefusedPart refusal={rows.refusal} retry={again} />)
       redraw(more, <More of={rows} />)
+      // Whether it is empty is not known yet.
+      if (rows.isLoading) return
       const { hasMore } = rows
       if (empty.rows === rows && empty.hasMore === hasMore) return
       redraw(node, nothing(hasMore), hasMore ? more : <></>)
