@@ -17,6 +17,9 @@ test("explorer: every row is recomputed, and scrolling loads older ones", async 
   await page.getByText(/Sealed up to here · checkpoint #25\d signed/).waitFor()
   assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "251")
   await page.getByText("⟨U+202E⟩<b>Ada</b>").first().waitFor()
+  const sizes =
+    '[".entries td", ".entries th"].map((of) => getComputedStyle(document.querySelector(of)).fontSize)'
+  assert.deepEqual(await page.evaluate(sizes), ["13px", "12px"])
   // A long name does not hide that the sender's clock differs.
   const sign = await page.evaluate(`{
     const row = document.querySelector("tr[data-sequence]")
