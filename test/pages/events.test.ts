@@ -38,6 +38,11 @@ test("explorer: every row is recomputed, and scrolling loads older ones", async 
   await page.locator('tr[aria-rowindex="251"]').waitFor()
   const drawn = await page.locator("tr[data-sequence]").count()
   assert.ok(drawn < 120, `${drawn} rows are in the document`)
+  const printed = await page.evaluate(`new Promise((done) => {
+    addEventListener("beforeprint", () => done(document.querySelectorAll("tr[data-sequence]").length))
+    print()
+  })`)
+  assert.equal(printed, 250)
 })
 
 test("explorer: a time is typed in the zone that the page shows", async (open) => {

@@ -1,10 +1,18 @@
-// The table of entries. Of thousands of lines, only the visible ones are in the document.
+// The table of entries. Of thousands of lines, only the visible ones are in the document, and all
+// that are loaded when it is printed.
 
 import type { ListedEntry } from "@tallystick/client/wire"
 import { elementOf } from "../../elements/elements.ts"
 import { zoneName } from "../../parts/time.tsx"
 import { createDrawnLines, type Shown } from "./drawn-lines.tsx"
-import { lineAt, lineOf, noLines, placeLines, rememberingDay } from "./line-places.ts"
+import {
+  lineAt,
+  lineOf,
+  noLines,
+  placeLines,
+  rememberingDay,
+  type LinePlaces,
+} from "./line-places.ts"
 import { showRowTerms } from "./row-terms.tsx"
 
 interface TableParts {
@@ -34,14 +42,13 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
   function draw(): void {
     if (shown === undefined) return
     const { lines, tops } = places
-    const top = -body.getBoundingClientRect().top
-    const first = lineAt(places, top - marginPx)
-    const last = Math.min(lineAt(places, top + innerHeight + marginPx), lines.length - 1)
+    const [first, last] = isPrinted() ? [0, lines.length - 1] : visibleLines(places, body)
     const seen = lines.slice(first, last + 1)
     drawn.show(seen, before.row, shown)
     before.grow(tops[first] ?? 0)
     after.grow((tops.at(-1) ?? 0) - (tops[last + 1] ?? 0))
     const far = seen.find((line) => line.kind === "entry" && !line.row.entry)
+    if (isPrinted()) return
     if (far?.kind === "entry") again(far.row.sequence)
     if (last >= lines.length - 1) older()
   }
@@ -78,6 +85,7 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
   if (find !== undefined) showRowTerms({ body, entryOf, find })
   openOnClick(body, open)
   const stop = drawWhenMoved(draw, over.signal)
+  const isPrinted = drawWhenPrinted(draw, over.signal)
   const resized = new ResizeObserver(() => {
     if (isOfCards(table) === places.areCards) return
     layOut()
@@ -135,6 +143,13 @@ function createFrame() {
   return { table, header, body, before, after }
 }
 
+/** The first and the last line that are visible, or nearly so. */
+function visibleLines(places: LinePlaces, body: Element): [first: number, last: number] {
+  const top = -body.getBoundingClientRect().top
+  const last = lineAt(places, top + innerHeight + marginPx)
+  return [lineAt(places, top - marginPx), Math.min(last, places.lines.length - 1)]
+}
+
 /** The style sheet decides this by the width of the table. */
 function isOfCards(table: Element): boolean {
   return getComputedStyle(table).display === "block"
@@ -154,6 +169,21 @@ function drawWhenMoved(draw: () => void, signal: AbortSignal): () => void {
   return () => {
     if (frame !== undefined) cancelAnimationFrame(frame)
   }
+}
+
+/** Draws before and after a print. Returns whether it is being printed. */
+function drawWhenPrinted(draw: () => void, signal: AbortSignal): () => boolean {
+  let isPrinted = false
+  for (const name of ["beforeprint", "afterprint"])
+    addEventListener(
+      name,
+      () => {
+        isPrinted = name === "beforeprint"
+        draw()
+      },
+      { signal },
+    )
+  return () => isPrinted
 }
 
 function openOnClick(body: HTMLElement, open: (sequence: number) => void): void {
