@@ -1,6 +1,7 @@
 // The chain as a horizontal stick. Entries have a notch only if they were checked.
 
 import type { ChainState } from "@tallystick/client/wire"
+import { elementOf } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { cellsOf, cellSizeOf, type Cell, type CellState } from "./chain-verdict.ts"
 
@@ -19,12 +20,15 @@ interface MapProps {
   readonly cellHref: (cell: Cell) => string
 }
 
+/** On a narrow screen, more cells than these take two lines. */
+const lineCellsMax = 22
+
 export function ChainMap({ state, nowMs, cellHref }: MapProps) {
   const cells = cellsOf(state, nowMs)
   const each = cellSizeOf(state.size)
   const states = [...new Set(cells.map(keyOf))]
-  return (
-    <div class="chain-map">
+  const map = elementOf(
+    <div class={cells.length > lineCellsMax ? "chain-map long" : "chain-map"}>
       <ol class="cells" aria-label="The whole chain">
         {cells.map((cell) => (
           <li class={keyOf(cell)}>
@@ -48,13 +52,15 @@ export function ChainMap({ state, nowMs, cellHref }: MapProps) {
           {each === 1 ? "one cell, one entry" : `one cell, ${number(each)} entries`}
         </li>
       </ul>
-    </div>
+    </div>,
   )
+  map.style.setProperty("--half", String(Math.ceil(cells.length / 2)))
+  return map
 }
 
 /** The positions of the quarters, and the end. */
 function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
-  const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.floor(part * cells.length)])
+  const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.ceil(part * cells.length)])
   return [...new Set(at)].filter((cell) => cell !== undefined)
 }
 
