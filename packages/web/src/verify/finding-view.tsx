@@ -1,6 +1,6 @@
 // The result of checking a file.
 
-import type { Finding } from "@tallystick/proof"
+import type { CheckName, Finding, PackCheckName } from "@tallystick/proof"
 import type { Child } from "../elements/jsx-runtime.ts"
 import { Checks, type CheckRow, type CheckState } from "../parts/checks.tsx"
 import { counted, number, numbered } from "../parts/counted.ts"
@@ -165,7 +165,7 @@ function faultOf({ check, in: place, sequence }: NonNullable<Finding["difference
   return `${capital(check)} does not hold${place === undefined ? "" : `, in ${place}`}${entry}.`
 }
 
-const meanings: Readonly<Record<string, string>> = {
+const meanings: Readonly<Record<CheckName | PackCheckName, string> & Record<string, string>> = {
   archive: "It is one archive, to the last byte.",
   manifest: "Every file has the hash that the manifest says.",
   genesis: "The beginning of the ledger can be read.",
@@ -174,6 +174,7 @@ const meanings: Readonly<Record<string, string>> = {
   record: "The record has the form of a ledger's record.",
   records: "Each record has its index, and is linked to the one before it.",
   inclusion: "It is in the tree under the signed root.",
+  link: "Its previous hash is that of the entry before it.",
   content: "The record commits to its content.",
   canonical: "The content is canonical, so all parsers read it alike.",
   disclosures: "Each disclosed field matches a digest in the content.",
