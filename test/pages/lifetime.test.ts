@@ -61,7 +61,7 @@ test("an erasure is counted first, confirmed by the person's id, and seen to be 
     await page.getByLabel("Person").fill(person)
     await page.getByLabel("Reason").fill("Article 17")
     await page.getByLabel("Reference").fill(hostile)
-    await page.getByRole("button", { name: "Say what that would be" }).click()
+    await page.getByRole("button", { name: "Show what would be destroyed" }).click()
   }
   await ask("usr_nobody")
   await page.getByRole("heading", { name: "There is nothing to erase" }).waitFor()

@@ -57,7 +57,7 @@ export function erasuresPart(desk: Desk): Part {
   return {
     node: (
       <>
-        <Form action="Say what that would be" submit={submit}>
+        <Form action="Show what would be destroyed" submit={submit}>
           <p class="soft">
             Destroys what the ledger has sealed about a person. Nobody can undo it, and nothing is
             destroyed before you have seen what that is.
