@@ -45,7 +45,6 @@ export function openPack(desk: Desk, packId: string): View {
   void load()
   return {
     title: "Evidence pack",
-    isWide: true,
     node: content,
     close() {
       isOver = true

@@ -22,7 +22,6 @@ export const openPeople: OpenView = (desk, place) => {
   draw(place)
   return {
     title: "What is known of a person",
-    isWide: true,
     node: content,
     moved: draw,
     close: () => shown?.person.close(),

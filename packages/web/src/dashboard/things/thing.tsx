@@ -35,7 +35,6 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query })
   })
   return {
     title: `History of ${printable(id)}`,
-    isWide: true,
     node: (
       <div class="about">
         <header>
