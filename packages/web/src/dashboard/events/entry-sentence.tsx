@@ -7,7 +7,7 @@ import { Name } from "./entry-line.tsx"
 
 export function Sentence({ of: { actor, target, action } }: { readonly of: ListedEntry }) {
   const isSelf = actor.id === target.id && actor.type === target.type
-  const did = saidOf(action, target.type)
+  const did = saidOf(action, target.type, isSelf)
   return (
     <p class="sentence">
       <b>
@@ -24,10 +24,10 @@ export function Sentence({ of: { actor, target, action } }: { readonly of: Liste
 }
 
 /** `paid the invoice`, if the action names the target's type; otherwise a known phrase. */
-function saidOf(action: string, type: string | undefined): string | undefined {
+function saidOf(action: string, type: string | undefined, isSelf: boolean): string | undefined {
   const [verb = "", noun = ""] = action.split(".").toReversed()
   if (noun === type && /^(?:\w+ed|paid|sent|read|made|sold|set|given|taken)$/.test(verb))
     return `${verb} the ${noun}`
   const phrase = phraseOf(action, englishActions)
-  return phrase === undefined ? undefined : `${phrase}:`
+  return phrase === undefined || isSelf ? phrase : `${phrase}:`
 }
