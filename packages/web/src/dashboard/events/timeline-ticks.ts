@@ -28,13 +28,17 @@ export interface Tick {
   readonly form: TimeForm
 }
 
-/** `zoneMs`: the offset of the reader's zone from UTC. */
-export function ticksOf(from: number, to: number, zoneMs: number): readonly Tick[] {
+/** `zoneMs`: the offset of the reader's zone from UTC at a time. It changes with summer time. */
+export function ticksOf(from: number, to: number, zoneMs: (at: number) => number): readonly Tick[] {
   const step = stepsMs.find((ms) => (to - from) / ms <= ticksMax) ?? to - from
-  const first = Math.ceil((from + zoneMs) / step) * step - zoneMs
+  const zone = zoneMs(from)
+  const first = Math.ceil((from + zone) / step) * step - zone
   const count = Math.max(0, Math.ceil((to - first) / step))
-  return Array.from({ length: count }, (_, place) => ({
-    at: first + place * step,
-    form: step < dayMs ? "clock" : step < 30 * dayMs ? "weekday" : "short",
-  }))
+  return Array.from({ length: count }, (_, place) => {
+    const at = first + place * step
+    return {
+      at: at + zone - zoneMs(at),
+      form: step < dayMs ? "clock" : step < 30 * dayMs ? "weekday" : "short",
+    } as const
+  }).filter(({ at }) => at < to)
 }

@@ -123,7 +123,7 @@ const howTo =
 
 function drawAxis(axis: Element, timeline: Timeline): void {
   const [from, to] = endsOf(timeline)
-  const zoneMs = isUtc() ? 0 : -new Date(from).getTimezoneOffset() * 60_000
+  const zoneMs = (at: number): number => (isUtc() ? 0 : -new Date(at).getTimezoneOffset() * 60_000)
   axis.replaceChildren(
     ...ticksOf(from, to, zoneMs).map((tick) => {
       const mark = elementOf(<li>{timeText(new Date(tick.at), tick.form)}</li>)
