@@ -14,6 +14,7 @@ import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, isSignedOut, type Desk, type OpenView, type View } from "./desk.ts"
 import { openEvents } from "./events/events.tsx"
+import { keepFocus } from "./keep-focus.ts"
 import { later } from "./later.tsx"
 import { openForbidden, openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
@@ -129,6 +130,7 @@ export function showDashboard(parts: DashboardParts): void {
     const isSame = place.page === shown?.page && workspace === shown.workspace
     if (isSame && view?.moved !== undefined) return view.moved(place)
     view?.close?.()
+    const isLeft = shown !== undefined && shown.page !== place.page
     shown = { page: place.page, workspace }
     desk = deskOf(workspace)
     const open = reach.has(workspace) || place.page === "workspaces" ? viewOf(place) : openForbidden
@@ -138,7 +140,10 @@ export function showDashboard(parts: DashboardParts): void {
     keys.use(view.shortcuts ?? [])
     shell.main.replaceChildren(view.node)
     announce(view.title)
+    // Tab goes on at its beginning.
+    if (isLeft) shell.main.focus({ preventScroll: true })
   }
+  keepFocus(over.signal)
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
   show()

@@ -69,7 +69,9 @@ export function openShell(parts: ShellParts) {
           </a>
         )),
       )
-      nav.querySelector("[aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" })
+      // Scrolled into view, it would be where Tab begins.
+      const current = nav.querySelector<HTMLElement>("[aria-current]")
+      if (current) nav.scrollLeft = current.offsetLeft - (nav.clientWidth - current.offsetWidth) / 2
     },
     working: (isWorking: boolean): void => {
       bar.classList.toggle("working", isWorking)
