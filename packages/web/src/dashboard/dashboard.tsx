@@ -91,7 +91,7 @@ export function showDashboard(parts: DashboardParts): void {
     pages,
     showKeys: keys.showList,
     changePassword: openPasswordChange,
-    signOut: () => void signOut(() => leave("asked")),
+    signOut: () => void signOut(() => leave("asked"), shell.working),
   })
   function leave(why: "asked" | "session ended"): void {
     // Of several requests under way, each is refused.
@@ -188,8 +188,10 @@ function reachOf({ member }: Session, workspaces: readonly string[]) {
   }
 }
 
-async function signOut(leave: () => void): Promise<void> {
+async function signOut(leave: () => void, working: Desk["working"]): Promise<void> {
+  working(true)
   const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
+  working(false)
   if (!answer.ok && !isSignedOut(answer.refusal)) return openNotSignedOut(answer.refusal)
   history.replaceState(null, "", new URL("ui", root))
   leave()

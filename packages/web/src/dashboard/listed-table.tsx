@@ -7,6 +7,7 @@ import { CopyCurl } from "../parts/curl.tsx"
 import { Skeleton } from "../parts/refused.tsx"
 import { RefusedPart } from "../parts/shared-refusal.tsx"
 import { Table, type Column } from "../parts/table.tsx"
+import { waiting } from "../parts/waiting.ts"
 import type { Desk } from "./desk.ts"
 import { endpointUrl, type Query } from "./place.ts"
 
@@ -90,7 +91,7 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
         )}
         <p class="actions older">
           {refusal === undefined && typeof cursor === "string" && (
-            <Button onClick={() => void next(cursor)}>Show older</Button>
+            <Button onClick={waiting(() => next(cursor))}>Show older</Button>
           )}
           <CopyCurl url={url} />
         </p>

@@ -12,6 +12,7 @@ import { Secret } from "../../parts/secret.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { dayMs } from "../../parts/spans.ts"
+import { waiting } from "../../parts/waiting.ts"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { listedTable, type ListedTable } from "../listed-table.tsx"
@@ -89,7 +90,7 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
           <>
             {stateOf(key)}
             <br />
-            <Button kind="plain" onClick={() => void askLeft(desk, key, changed)}>
+            <Button kind="plain" onClick={waiting(() => askLeft(desk, key, changed))}>
               What it made
               <Unseen after=": " of={key.name} />
             </Button>

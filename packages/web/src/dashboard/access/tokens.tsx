@@ -7,6 +7,7 @@ import { confirm } from "../../parts/form-dialog.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { waiting } from "../../parts/waiting.ts"
 import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -27,7 +28,7 @@ export function tokensPart(desk: Desk): Node {
       <p class="actions">
         <Button
           kind="main"
-          onClick={() => void openActivityLink(desk, { made: () => list.reload() })}
+          onClick={waiting(() => openActivityLink(desk, { made: () => list.reload() }))}
         >
           Link to a person's activity
         </Button>

@@ -15,6 +15,7 @@ import { Lines, Text, Value } from "../../parts/text.tsx"
 import { timeOfField } from "../../parts/time-field.ts"
 import { Time, isUtc } from "../../parts/time.tsx"
 import { Verdict, type Tone } from "../../parts/verdict.tsx"
+import { waiting } from "../../parts/waiting.ts"
 import type { Desk } from "../desk.ts"
 import { everyProject } from "../every-item.ts"
 
@@ -271,22 +272,21 @@ function columns(desk: Desk): readonly Column<ListedEntry>[] {
 /** For an auditor: what the person was shown, and when they agreed. */
 function PackOffer({ desk, state }: { readonly desk: Desk; readonly state: ConsentState }) {
   const refused = elementOf(<div role="alert" />)
-  const make = async ({ currentTarget: button }: Event): Promise<void> => {
-    if (!(button instanceof HTMLButtonElement)) return
-    button.disabled = true
+  const make = async (): Promise<void> => {
     const { subject, projectId } = state
     const told = await desk.send<Pack>("POST", ["evidence-packs"], {
       title: `Consents of ${subject}`.slice(0, 200),
       consents: { subject, projectId },
     })
-    button.disabled = false
     if (!told.ok) return redraw(refused, <RefusedLine refusal={told.refusal} />)
+    // The reader has gone on to something else.
+    if (!refused.isConnected) return
     desk.go(desk.link(["packs", told.value.packId]))
   }
   return (
     <>
       <p class="actions">
-        <Button onClick={(event: Event) => void make(event)}>Evidence pack of it</Button>
+        <Button onClick={waiting(make)}>Evidence pack of it</Button>
       </p>
       {refused}
     </>

@@ -29,7 +29,7 @@ export function ExportMenu({ desk, filter, asked }: ExportProps) {
       {formats.map(([format, text]) => (
         <button
           type="button"
-          onClick={() => void download(urlOf(["events", "export"], { format }))}
+          onClick={() => void download(desk, urlOf(["events", "export"], { format }))}
         >
           {text}
         </button>
@@ -52,9 +52,11 @@ export function openExportMenu(): void {
 }
 
 /** The browser writes it to the disk as it comes. The ledger records it before the first byte. */
-async function download(url: URL): Promise<void> {
+async function download({ working }: Desk, url: URL): Promise<void> {
   // Asked first, because a refusal would become the file.
+  working(true)
   const answer = await ask(url, { method: "HEAD" })
+  working(false)
   if (!answer.ok) {
     const { refusal } = answer
     return openDialog("Nothing was exported", () => <RefusedLine refusal={refusal} />)

@@ -153,7 +153,11 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
   }
   return Object.assign(now, {
     begin: () => loading(first),
-    older: () => loading(async () => take(await load(nextCursor, pageRows), now.all)),
+    older: () =>
+      loading(async () => {
+        changed()
+        await take(await load(nextCursor, pageRows), now.all)
+      }),
     newer: () => loading(newer),
     again,
     prepend,

@@ -22,7 +22,12 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
     const pack = { title: textIn(values, "title"), receiptIds: gathered.value }
     return desk.send("POST", ["evidence-packs"], pack)
   }
-  const open = ({ packId }: Pack): void => desk.go(desk.link(["packs", packId]))
+  const open = ({ packId }: Pack): void => {
+    const href = desk.link(["packs", packId])
+    // The reader may have gone on to something else.
+    if (status.isConnected) desk.go(href)
+    else redraw(status, <a href={href}>The pack is made</a>)
+  }
   return (
     <>
       <h2>All of it, to keep</h2>

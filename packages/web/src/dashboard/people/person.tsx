@@ -5,6 +5,7 @@ import type { Child } from "../../elements/jsx-runtime.ts"
 import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Text } from "../../parts/text.tsx"
+import { waiting } from "../../parts/waiting.ts"
 import { openActivityLink } from "../activity-link.tsx"
 import { Tabs } from "../tabs.tsx"
 import type { Desk } from "../desk.ts"
@@ -54,9 +55,9 @@ export function openPerson(desk: Desk, id: string) {
         if (party !== undefined) redraw(name, <Name of={party} />)
       },
     })
-  const openLink = (): void => {
+  const openLink = (): Promise<void> => {
     const types = typesIn(history?.list, id)
-    void openActivityLink(desk, { subject: id, types, note: reason })
+    return openActivityLink(desk, { subject: id, types, note: reason })
   }
   const open: Readonly<Record<Exclude<Step, "history">, () => Node>> = {
     consents: () => (
@@ -126,7 +127,7 @@ function Steps({ desk, id, at }: { readonly desk: Desk; readonly id: string; rea
   )
 }
 
-function LinkStep({ open }: { readonly open: () => void }) {
+function LinkStep({ open }: { readonly open: () => Promise<void> }) {
   return (
     <>
       <h2>A link with which they see it themselves</h2>
@@ -135,7 +136,7 @@ function LinkStep({ open }: { readonly open: () => void }) {
         for as long as you say.
       </p>
       <p class="actions">
-        <Button kind="main" onClick={open}>
+        <Button kind="main" onClick={waiting(open)}>
           Make a link
         </Button>
       </p>

@@ -23,6 +23,7 @@ import { showTold } from "../../parts/show-told.tsx"
 import type { Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { waiting } from "../../parts/waiting.ts"
 import { root } from "../../place.ts"
 import { Differences } from "../../policy/differences.tsx"
 import type { Desk, OpenView } from "../desk.ts"
@@ -108,7 +109,7 @@ function Versions({ desk, project }: OfProject) {
     <>
       <p class="actions">
         {desk.isAdmin && (
-          <Button kind="main" onClick={() => void openEditor(editor, { desk, project }, list)}>
+          <Button kind="main" onClick={waiting(() => openEditor(editor, { desk, project }, list))}>
             New version
           </Button>
         )}

@@ -2,11 +2,10 @@
 
 import type { Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import { invalid } from "../../ask.ts"
-import { elementOf } from "../../elements/elements.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { openForm } from "../../parts/form-dialog.tsx"
 import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
-import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
@@ -193,7 +192,9 @@ function WorkspaceForm({
   readonly workspace: Workspace
 }) {
   let shown: object = workspace
+  const saved = elementOf(<p class="soft small" role="status" />)
   const submit = async (values: FormData) => {
+    redraw(saved)
     const laneRules = readRules(textIn(values, "laneRules") ?? "")
     if (typeof laneRules === "string") return invalid(laneRules)
     const wanted = {
@@ -219,9 +220,16 @@ function WorkspaceForm({
         Workspace <Text of={workspace.id} />
       </h2>
       {desk.isAdmin ? (
-        <Form action="Save" submit={submit} done={() => announce("The settings are saved")}>
-          <WorkspaceFields workspace={workspace} />
-        </Form>
+        <>
+          <Form
+            action="Save"
+            submit={submit}
+            done={() => redraw(saved, <>The settings are saved.</>)}
+          >
+            <WorkspaceFields workspace={workspace} />
+          </Form>
+          {saved}
+        </>
       ) : (
         <p class="soft">Whoever is an admin of this workspace changes its settings.</p>
       )}
