@@ -66,11 +66,13 @@ const lastWorkspace = keepText("workspace")
 
 interface DashboardParts extends KnownWorkspaces {
   readonly session: Session
-  readonly signedOut: (why: "asked" | "session ended") => void
+  readonly signedOut: () => void
+  /** `goOn`: the same person has signed in again. */
+  readonly sessionEnded: (goOn: () => void) => void
 }
 
 export function showDashboard(parts: DashboardParts): void {
-  const { session, workspaces, isAll, signedOut } = parts
+  const { session, workspaces, isAll, signedOut, sessionEnded } = parts
   const over = new AbortController()
   const reach = reachOf(session, workspaces)
   let view: View | undefined
@@ -91,16 +93,27 @@ export function showDashboard(parts: DashboardParts): void {
     pages,
     showKeys: keys.showList,
     changePassword: openPasswordChange,
-    signOut: () => void signOut(() => leave("asked"), shell.working),
+    signOut: () => void signOut(leave, shell.working),
   })
-  function leave(why: "asked" | "session ended"): void {
-    // Of several requests under way, each is refused.
-    if (over.signal.aborted) return
+  function leave(): void {
     over.abort()
     closeDialogs()
     view?.close?.()
     desk?.chain.close()
-    signedOut(why)
+    signedOut()
+  }
+  let back: Promise<void> | undefined
+  /** Of several requests under way, each is refused, and waits. */
+  function signedInAgain(): Promise<void> {
+    if (over.signal.aborted) return new Promise(() => {})
+    return (back ??= new Promise((resolve) => {
+      const putBack = putAside()
+      sessionEnded(() => {
+        back = undefined
+        putBack()
+        resolve()
+      })
+    }))
   }
   const { go, show } = navigation(draw, over)
   function deskOf(workspace: string): Desk {
@@ -111,7 +124,7 @@ export function showDashboard(parts: DashboardParts): void {
       workspace,
       go,
       working: shell.working,
-      signedOut: () => leave("session ended"),
+      signedInAgain,
     })
     drawChainStatus(shell.status, opened)
     if (!reach.has(workspace)) return opened
@@ -170,6 +183,27 @@ function navigation(draw: () => void, over: AbortController) {
     show()
   }
   return { show, go }
+}
+
+/** Takes what is shown out of the document, until the returned function is called. */
+function putAside(): () => void {
+  const { title, activeElement: focused } = document
+  const top = scrollY
+  const page = document.getElementById("page")
+  const content = [...(page?.childNodes ?? [])]
+  const dialogs = [...document.querySelectorAll<HTMLDialogElement>("dialog[open]")]
+  for (const dialog of dialogs) dialog.remove()
+  return () => {
+    document.title = title
+    page?.replaceChildren(...content)
+    for (const dialog of dialogs) {
+      dialog.removeAttribute("open")
+      document.body.append(dialog)
+      dialog.showModal()
+    }
+    if (focused instanceof HTMLElement) focused.focus()
+    scrollTo(0, top)
+  }
 }
 
 /** The workspaces that the member may see, and the one that an address means. */

@@ -64,18 +64,22 @@ interface DeskParts {
   readonly workspace: string
   readonly go: Desk["go"]
   readonly working: Desk["working"]
-  /** The session has ended. */
-  readonly signedOut: () => void
+  /** The session has ended. Resolves when the same person has signed in again. */
+  readonly signedInAgain: () => Promise<void>
 }
 
-export function createDesk({ session, workspace, go, working, signedOut }: DeskParts): Desk {
-  const heard = <Value>(told: Told<Value>): Told<Value> => {
-    if (!told.ok && isSignedOut(told.refusal)) signedOut()
-    return told
+export function createDesk(parts: DeskParts): Desk {
+  const { session, workspace, go, working, signedInAgain } = parts
+  /** What was refused because the session had ended is asked again in the next one. */
+  async function asked<Value>(ask: () => Promise<Told<Value>>): Promise<Told<Value>> {
+    for (;;) {
+      const told = await ask()
+      if (told.ok || !isSignedOut(told.refusal)) return told
+      await signedInAgain()
+    }
   }
-  const get: Desk["get"] = async (path, query = {}, signal) => {
-    return heard(await askJson(endpointUrl(workspace, path, query), signal && { signal }))
-  }
+  const get: Desk["get"] = (path, query = {}, signal) =>
+    asked(() => askJson(endpointUrl(workspace, path, query), signal && { signal }))
   const role = session.workspaces.find(({ id }) => id === workspace)?.role
   return {
     session,
@@ -83,9 +87,8 @@ export function createDesk({ session, workspace, go, working, signedOut }: DeskP
     isAdmin: session.member.instanceAdmin || role === "admin",
     get,
     chain: watchChain(get),
-    async send(method, path, body, query = {}) {
-      return heard(await askJson(endpointUrl(workspace, path, query), { method, body }))
-    },
+    send: (method, path, body, query = {}) =>
+      asked(() => askJson(endpointUrl(workspace, path, query), { method, body })),
     link: (path, query) => linkTo(workspace, path, query),
     go,
     working,

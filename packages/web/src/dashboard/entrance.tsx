@@ -17,7 +17,7 @@ export function showSignIn(page: Page, entered: Entered, wasIn = false): void {
   document.title = "Sign in · Tallystick"
   page.show(
     <Entrance title="Sign in">
-      {wasIn && <p class="soft">Your session has ended. What you looked at opens again.</p>}
+      {wasIn && <p class="soft">Your session has ended. Sign in, and go on where you were.</p>}
       <Form action="Sign in" submit={submit} done={entered}>
         <Field name="email" label="E-mail" type="email" autocomplete="username" />
         <Field name="password" label="Password" type="password" autocomplete="current-password" />

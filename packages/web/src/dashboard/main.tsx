@@ -26,9 +26,14 @@ const signedIn = keepText("signed in")
 /** Nobody, but the same person may go on. */
 const ended = "ended"
 let shown = signedIn.get()
+/** What goes on when the same person signs in again. Nobody else sees it. */
+let paused: { readonly id: string; readonly goOn: () => void } | undefined
 signedIn.watch(() => {
-  if (signedIn.get() === shown) return
-  if (signedIn.get() === "") forgetMarks()
+  const now = signedIn.get()
+  // That the session has ended, this tab learns from its next request, and keeps what was typed.
+  if (now === shown || now === ended) return
+  if (now === paused?.id) return goOn()
+  if (now === "") forgetMarks()
   // What is still open there is not for who comes now.
   closeDialogs()
   location.reload()
@@ -48,7 +53,17 @@ async function begin(): Promise<void> {
 
 function enter(session: Session): void {
   if (currentPlace().page === "setup") history.replaceState(null, "", new URL("ui", root))
-  void open(session)
+  if (paused === undefined) return void open(session)
+  if (paused.id === session.member.id) goOn()
+  else location.reload()
+}
+
+function goOn(): void {
+  if (paused === undefined) return
+  const { id, goOn: resume } = paused
+  paused = undefined
+  show(id)
+  resume()
 }
 
 async function open(session: Session): Promise<void> {
@@ -59,11 +74,15 @@ async function open(session: Session): Promise<void> {
   showDashboard({
     session,
     ...told.value,
-    signedOut(why) {
-      const isEnded = why === "session ended"
-      if (!isEnded) forgetMarks()
-      show(isEnded ? ended : "")
-      askWho(openPage(), isEnded)
+    signedOut() {
+      forgetMarks()
+      show("")
+      askWho(openPage())
+    },
+    sessionEnded(resume) {
+      paused = { id: session.member.id, goOn: resume }
+      show(ended)
+      askWho(openPage(), true)
     },
   })
 }

@@ -90,10 +90,10 @@ export function listenToKeys({ jumps, signal }: KeysParts) {
   }
 }
 
-/** Whether a key is for the browser, for a dialog, or for a text field. */
+/** Whether a key is for the browser, for a dialog, for a sign-in, or for a text field. */
 function isForAnother({ ctrlKey, metaKey, altKey, defaultPrevented, key, target }: KeyboardEvent) {
   if (ctrlKey || metaKey || altKey || defaultPrevented) return true
-  if (document.querySelector("dialog[open], :popover-open") !== null) return true
+  if (document.querySelector("dialog[open], :popover-open, .entrance") !== null) return true
   return key.length === 1 && (!single.get() || isTyping(target))
 }
 
