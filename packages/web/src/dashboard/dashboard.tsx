@@ -72,7 +72,7 @@ interface DashboardParts extends KnownWorkspaces {
 }
 
 export function showDashboard(parts: DashboardParts): void {
-  const { session, workspaces, isAll, signedOut, sessionEnded } = parts
+  const { session, workspaces, isAll, signedOut } = parts
   const over = new AbortController()
   const reach = reachOf(session, workspaces)
   let view: View | undefined
@@ -102,19 +102,7 @@ export function showDashboard(parts: DashboardParts): void {
     desk?.chain.close()
     signedOut()
   }
-  let back: Promise<void> | undefined
-  /** Of several requests under way, each is refused, and waits. */
-  function signedInAgain(): Promise<void> {
-    if (over.signal.aborted) return new Promise(() => {})
-    return (back ??= new Promise((resolve) => {
-      const putBack = putAside()
-      sessionEnded(() => {
-        back = undefined
-        putBack()
-        resolve()
-      })
-    }))
-  }
+  const signedInAgain = pausing(parts, over.signal)
   const { go, show } = navigation(draw, over)
   function deskOf(workspace: string): Desk {
     if (desk?.workspace === workspace) return desk
@@ -183,6 +171,23 @@ function navigation(draw: () => void, over: AbortController) {
     show()
   }
   return { show, go }
+}
+
+/** Of several requests under way, each is refused, and waits for the same person. */
+function pausing({ sessionEnded }: Pick<DashboardParts, "sessionEnded">, over: AbortSignal) {
+  let back: Promise<void> | undefined
+  return (): Promise<void> => {
+    if (over.aborted) return new Promise(() => {})
+    back ??= new Promise((resolve) => {
+      const putBack = putAside()
+      sessionEnded(() => {
+        back = undefined
+        putBack()
+        resolve()
+      })
+    })
+    return back
+  }
 }
 
 /** Takes what is shown out of the document, until the returned function is called. */

@@ -82,6 +82,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
   async function loading(page: () => Promise<void>): Promise<void> {
     if (now.isLoading) return
     now.isLoading = true
+    if (now.all.length > 0) changed()
     await page()
   }
   async function first(): Promise<void> {
@@ -153,11 +154,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
   }
   return Object.assign(now, {
     begin: () => loading(first),
-    older: () =>
-      loading(async () => {
-        changed()
-        await take(await load(nextCursor, pageRows), now.all)
-      }),
+    older: () => loading(async () => take(await load(nextCursor, pageRows), now.all)),
     newer: () => loading(newer),
     again,
     prepend,
