@@ -14,6 +14,7 @@ import {
 import type { ProvenEntry } from "../activity/prove-page.ts"
 import { askJson, unreachable, type Refusal, type Told } from "../ask.ts"
 import { elementOf, redraw } from "../elements/elements.ts"
+import { loadAgain } from "../load-again.ts"
 import { Icon, retryIcon } from "../parts/icon.tsx"
 import { RefusalSection } from "../parts/refusal-section.tsx"
 import { isHidden, isLinkOver, Skeleton } from "../parts/refused.tsx"
@@ -199,7 +200,7 @@ export class TallystickActivity extends Base {
   /** The verifying program is loaded with the first answer. Without it, no entry is shown. */
   async #prove(page: ActivityPage): Promise<Told<readonly ProvenEntry[]>> {
     try {
-      const { provePage } = await import("../activity/prove-page.ts")
+      const { provePage } = await loadAgain(() => import("../activity/prove-page.ts"))
       return { ok: true, value: provePage(page, this.trustedKeys) }
     } catch {
       return unreachable("the program that verifies entries could not be loaded")
