@@ -239,8 +239,9 @@ function Days({ of: entries, reader }: DaysProps) {
   const { words, time } = reader
   const dayOf = (at: string | number): string => time(new Date(at), "day")
   const near: Readonly<Record<string, string>> = {
-    [dayOf(Date.now())]: words.today,
     [dayOf(Date.now() - dayMs)]: words.yesterday,
+    // A day before the end of summer time is today still.
+    [dayOf(Date.now())]: words.today,
   }
   return (
     <>

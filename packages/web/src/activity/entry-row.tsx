@@ -98,7 +98,7 @@ async function drawDetails(place: HTMLElement, of: ProvenEntry, reader: Reader):
     if (place.querySelector("dl") === null)
       place.replaceChildren(<EntryDetails of={of} reader={reader} />)
   } catch {
-    // A failed load is retried when the row is opened again.
+    // Chromium remembers it until the page is loaded again.
     place.replaceChildren(reader.words.noConnection)
   }
 }
