@@ -87,12 +87,21 @@ export function createDesk(parts: DeskParts): Desk {
     isAdmin: session.member.instanceAdmin || role === "admin",
     get,
     chain: watchChain(get),
-    send: (method, path, body, query = {}) =>
-      asked(() => askJson(endpointUrl(workspace, path, query), { method, body })),
+    async send<Value>(...[method, path, body, query = {}]: Parameters<Desk["send"]>) {
+      const url = endpointUrl(workspace, path, query)
+      const told = await asked(() => askJson<Value>(url, { method, body }))
+      return method === "POST" && !told.ok ? { ok: false, refusal: withDoubt(told.refusal) } : told
+    },
     link: (path, query) => linkTo(workspace, path, query),
     go,
     working,
   }
+}
+
+/** Only the answer may be lost: repeated, it would be done twice. */
+function withDoubt(refusal: Refusal): Refusal {
+  if (refusal.status !== 0) return refusal
+  return { ...refusal, detail: `${refusal.detail}: look whether it was done before you repeat it` }
 }
 
 export function isSignedOut({ status }: Refusal): boolean {
