@@ -9,6 +9,7 @@ import { watchZone } from "../parts/time.tsx"
 import type { Desk } from "./desk.ts"
 import { createEntryTable } from "./events/entry-table.tsx"
 import { startRecomputer } from "./events/recompute.ts"
+import { offerReload } from "./offer-reload.tsx"
 import { createResults } from "./events/results.tsx"
 import { createRows, type RowPage, type Rows } from "./events/rows.ts"
 import { RecomputedSentence } from "./events/summary.tsx"
@@ -27,7 +28,7 @@ interface ListParts {
 export type EntryList = ReturnType<typeof createEntryList>
 
 export function createEntryList({ desk, load, nothing, changed }: ListParts) {
-  const recomputer = startRecomputer()
+  const recomputer = startRecomputer(offerReload)
   const summary = elementOf(<p class="summary" role="status" />)
   const linkTo = (sequence: number): string =>
     desk.link(["events", String(sequence)], { range: "all" })

@@ -9,6 +9,7 @@ import { Skeleton } from "../../parts/refused.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
+import { offerReload } from "../offer-reload.tsx"
 import type { Place } from "../place.ts"
 import { drawClaim } from "./chain-claim.tsx"
 import { cellsOf, type Cell } from "./chain-verdict.ts"
@@ -23,7 +24,7 @@ export const openChain: OpenView = (desk, place) => {
   const claim = elementOf(<div class="claim" />)
   const cell = elementOf(<div />)
   claim.append(<Skeleton />)
-  const recomputer = startRecomputer()
+  const recomputer = startRecomputer(offerReload)
   const check = browserCheck(desk)
   const signed = signedPart(desk)
   let chosen = rangeIn(place)

@@ -143,7 +143,7 @@ const marks = {
   expired: ["quiet", erasedIcon, "Expired: the content was destroyed, the hash holds"],
   erased: ["quiet", erasedIcon, "Erased: personal data destroyed, the hash holds"],
   pending: ["quiet", pendingIcon, "Recorded, not yet sealed"],
-  unproven: ["attention", attentionIcon, "Not checked: no proof came with it"],
+  unproven: ["attention", attentionIcon, "Not checked in this browser"],
   archived: ["quiet", archivedIcon, "Archived, recomputed on this page"],
   sealed: ["quiet", checkIcon, "Recomputed on this page"],
 } as const

@@ -16,7 +16,7 @@ export function Trail({ entry, found }: OpenedEntry) {
   const verified = {
     sealed: ["intact", checkIcon, "Verified", checkedText(entry), "in this browser"],
     pending: ["intact", checkIcon, "Verified", "hash and link,", "in this browser"],
-    unproven: ["attention", attentionIcon, "Not checked", "no proof came", "with it"],
+    unproven: ["attention", attentionIcon, "Not checked", "not recomputed", "in this browser"],
     broken: ["broken", crossIcon, "Broken", "this is not what", "was recorded"],
   } as const
   const [tone, icon, word, first, second] = verified[found.state]

@@ -14,6 +14,7 @@ import { explorerShortcuts } from "./explorer-shortcuts.ts"
 import { createFinding } from "./finding.ts"
 import { firstRun } from "./first-run.tsx"
 import { startRecomputer } from "./recompute.ts"
+import { offerReload } from "../offer-reload.tsx"
 import "../../style/entries.css"
 import "./events.css"
 import "./drawer.css"
@@ -26,7 +27,7 @@ export const openEvents: OpenView = (desk, place) => {
 
 function createExplorer(desk: Desk, { query }: Place) {
   const over = new AbortController()
-  const recomputer = startRecomputer()
+  const recomputer = startRecomputer(offerReload)
   const opened = (): number | undefined => panel.sequence
   const finding = createFinding(
     { desk, recomputer, found: () => list.found(), changed: draw },

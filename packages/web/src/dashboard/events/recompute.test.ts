@@ -18,9 +18,11 @@ test(
   "without its worker no entry counts as recomputed, however often it is asked",
   { timeout: 5000 },
   async () => {
-    const recomputer = startRecomputer()
+    let failed = 0
+    const recomputer = startRecomputer(() => failed++)
     const unproven = [{ state: "unproven" }]
     assert.deepEqual(await recomputer.recompute([genuineEntry]), unproven)
     assert.deepEqual(await recomputer.recompute([genuineEntry]), unproven)
+    assert.equal(failed, 1)
   },
 )

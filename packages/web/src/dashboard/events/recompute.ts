@@ -29,7 +29,8 @@ export interface Recomputer {
 
 type Answer = { readonly id: number; readonly found: readonly Recomputed[] }
 
-export function startRecomputer(): Recomputer {
+/** `failed`: its worker cannot run. */
+export function startRecomputer(failed: () => void): Recomputer {
   const worker = new Worker(new URL("./recompute-worker.ts", import.meta.url), { type: "module" })
   const waiting = new Map<number, (found: readonly Recomputed[] | undefined) => void>()
   let asked = 0
@@ -41,6 +42,7 @@ export function startRecomputer(): Recomputer {
   // Without the worker, no entry counts as recomputed.
   worker.onerror = () => {
     hasFailed = true
+    failed()
     for (const answer of waiting.values()) answer(undefined)
     waiting.clear()
   }

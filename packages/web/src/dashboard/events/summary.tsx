@@ -42,9 +42,7 @@ export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) 
     `${number(part)} of ${number(all)} rows on this page ${part === 1 ? "is" : "are"}`
   if (broken > 0) return <Sentence tone="broken" icon={crossIcon} text={`${some(broken)} broken`} />
   if (unproven > 0)
-    return (
-      <Sentence tone="attention" icon={attentionIcon} text={`${some(unproven)} without a proof`} />
-    )
+    return <Sentence tone="attention" icon={attentionIcon} text={`${some(unproven)} not checked`} />
   if (unchecked > 0) return <span class="quiet">recomputing …</span>
   const rowsText = all === 1 ? "The one row" : `All ${number(all)} rows`
   return <Sentence tone="intact" icon={checkIcon} text={`${rowsText} on this page recomputed`} />

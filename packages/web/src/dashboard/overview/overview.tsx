@@ -9,6 +9,7 @@ import { drawClaim } from "../chain/chain-claim.tsx"
 import { linkedEntries, Links, type LinkedEntry } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
+import { offerReload } from "../offer-reload.tsx"
 import { attention } from "./attention.tsx"
 import { figures } from "./figures.tsx"
 import { latestSecurity, topActions, whoRead } from "./latest.tsx"
@@ -42,7 +43,7 @@ export const openOverview: OpenView = (desk) => {
   )
   let last: readonly LinkedEntry[] = []
   let seen = ""
-  const recomputer = startRecomputer()
+  const recomputer = startRecomputer(offerReload)
   const draw = (): void => drawChain(claim, desk, last)
   const changed = async (): Promise<void> => {
     draw()

@@ -1,0 +1,19 @@
+import { Button } from "../parts/button.tsx"
+import { attentionIcon, Icon } from "../parts/icon.tsx"
+
+/** Says once, above every page, that a script which pages share was not loaded. */
+export function offerReload(): void {
+  if (document.querySelector(".not-whole") !== null) return
+  document.getElementById("main")?.before(
+    <p class="not-whole state attention" role="alert">
+      <Icon of={attentionIcon} />
+      <span>
+        Nothing is checked here: the program that does it was not loaded. The service cannot be
+        reached, or has another version by now.{" "}
+        <Button kind="plain" onClick={() => location.reload()}>
+          Load the page again
+        </Button>
+      </span>
+    </p>,
+  )
+}
