@@ -6,7 +6,8 @@ export function loadAgain<Part>(load: () => Promise<Part>): Promise<Part> {
   return load().catch((error: unknown) => {
     const [address] = /http\S+\.js/.exec(String(error)) ?? []
     if (address === undefined) throw error
+    const another: string = `${address}?${Date.now()}`
     // The same file.
-    return import(`${address}?${Date.now()}`) as Promise<Part>
+    return import(another) as Promise<Part>
   })
 }
