@@ -239,7 +239,7 @@ function example(of: string, value: unknown): Html {
   // It has a tabindex, so that the keyboard can scroll it if it is too wide.
   return value === undefined
     ? tag``
-    : tag`<pre tabindex="0" role="region" aria-label="${of}, for example"><code>${JSON.stringify(value, null, 2)}</code></pre>\n`
+    : tag`<pre tabindex="0" role="group" aria-label="${of}, for example"><code>${JSON.stringify(value, null, 2)}</code></pre>\n`
 }
 
 // What endpoints share ----------------------------------------------------------------------------
@@ -275,7 +275,7 @@ function shapes(document: Document): Html {
         tag`<tr><td><code>${member}</code></td><td>${required.includes(member) ? "required" : ""}</td><td>${schemaText(of)}${sentence(of.description)}</td></tr>\n`,
     )
     return tag`<article aria-labelledby="shape-${name}"><h3 id="shape-${name}">${name}</h3>
-${rows.length === 0 ? tag`<p>${schemaText(schema)}</p>` : table(["Member", "", "What"], rows)}</article>
+${rows.length === 0 ? tag`<p>${schemaText(schema)}</p>` : table(["Member", "Required", "What"], rows)}</article>
 `
   })
   return tag`<section aria-labelledby="shapes"><h2 id="shapes">Shapes</h2>
