@@ -1,6 +1,9 @@
 // Metadata, with values before and after drawn as a difference.
 
 import type { Child } from "../../elements/jsx-runtime.ts"
+import { Button } from "../../parts/button.tsx"
+import { counted } from "../../parts/counted.ts"
+import { elementOf } from "../../parts/page.tsx"
 import { Text, Value } from "../../parts/text.tsx"
 import { metadataTerm } from "./asked.ts"
 import { differencesIn, type Found } from "./differences.ts"
@@ -12,6 +15,9 @@ interface MetadataProps {
   readonly find: (term: string) => void
 }
 
+/** An event may have thousands of fields, which take seconds to draw. */
+const shownMax = 200
+
 export function Metadata({ of: metadata, find }: MetadataProps) {
   const terms = (path: string, value: unknown) => (
     <Terms term={metadataTerm(path, value)} find={find} />
@@ -21,12 +27,43 @@ export function Metadata({ of: metadata, find }: MetadataProps) {
   const { changes, rest } = differencesIn(metadata)
   const count = changes.length + rest.length
   if (count === 0) return <></>
+  const rows = [
+    ...changes.map(({ field, before, after }) => () => (
+      <tr>
+        <th scope="row">
+          <Text of={field} />
+        </th>
+        <td class="was">
+          {one(before, (value) => (
+            <del>{value}</del>
+          ))}
+        </td>
+        <td class="now">
+          {one(after, (value) => (
+            <ins>{value}</ins>
+          ))}
+        </td>
+      </tr>
+    )),
+    ...rest.map(([field, value]) => () => (
+      <tr>
+        <th scope="row">
+          <Text of={field} />
+        </th>
+        <td colspan={changes.length > 0 ? 2 : 1}>
+          <Text of={JSON.stringify(value) ?? ""} />
+          {terms(field, value)}
+        </td>
+      </tr>
+    )),
+  ]
+  const body = elementOf(<tbody>{rows.slice(0, shownMax).map((row) => row())}</tbody>)
   return (
     <>
       <h3>
         Metadata{" "}
         <span class="quiet">
-          {count === 1 ? "1 field" : `${count} fields`}
+          {counted(count, "field", "fields")}
           {changes.length > 0 && `, ${changes.length} changed`}
         </span>
       </h3>
@@ -38,37 +75,19 @@ export function Metadata({ of: metadata, find }: MetadataProps) {
             {changes.length > 0 && <th scope="col">After</th>}
           </tr>
         </thead>
-        <tbody>
-          {changes.map(({ field, before, after }) => (
-            <tr>
-              <th scope="row">
-                <Text of={field} />
-              </th>
-              <td class="was">
-                {one(before, (value) => (
-                  <del>{value}</del>
-                ))}
-              </td>
-              <td class="now">
-                {one(after, (value) => (
-                  <ins>{value}</ins>
-                ))}
-              </td>
-            </tr>
-          ))}
-          {rest.map(([field, value]) => (
-            <tr>
-              <th scope="row">
-                <Text of={field} />
-              </th>
-              <td colspan={changes.length > 0 ? 2 : 1}>
-                <Text of={JSON.stringify(value) ?? ""} />
-                {terms(field, value)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
+        {body}
       </table>
+      {count > shownMax && (
+        <Button
+          kind="plain"
+          onClick={({ currentTarget: button }) => {
+            body.append(...rows.slice(shownMax).map((row) => row()))
+            if (button instanceof Element) button.remove()
+          }}
+        >
+          Show {counted(count - shownMax, "more field", "more fields")}
+        </Button>
+      )}
     </>
   )
 }
