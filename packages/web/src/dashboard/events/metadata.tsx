@@ -1,9 +1,9 @@
 // Metadata, with values before and after drawn as a difference.
 
+import { elementOf } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
-import { elementOf } from "../../parts/page.tsx"
 import { Text, Value } from "../../parts/text.tsx"
 import { metadataTerm } from "./asked.ts"
 import { differencesIn, type Found } from "./differences.ts"
