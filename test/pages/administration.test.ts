@@ -185,6 +185,34 @@ test("a person's activity is opened by a link, which is listed and revoked", asy
   await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
 })
 
+test("a dialog that waits for the service is opened once", async (open) => {
+  const page = await open("access?tab=tokens", admin)
+  const button = page.getByRole("button", { name: "Link to a person's activity" })
+  const release = await holdAnswer(page, "**/projects?*", () => button.click())
+  await page.locator("button[aria-busy=true]").waitFor()
+  await button.click()
+  await release()
+  await page.getByRole("dialog").waitFor()
+  assert.equal(await page.locator("dialog[open]").count(), 1)
+})
+
+test("an answer that was lost leaves it open whether a key was made", async (open) => {
+  const page = await open("access", admin)
+  await page.route("**/api-keys", async (route) => {
+    await route.fetch()
+    // Without an error of the console, which a cut connection has.
+    await route.fulfill({ body: "{" })
+  })
+  await page.getByRole("button", { name: "New key" }).click()
+  await page.getByLabel("Name").fill("made, but not shown")
+  await page.getByRole("button", { name: "Make the key" }).click()
+  await page.getByRole("alert").getByText("look whether it was done").waitFor()
+  assert.equal(await page.getByLabel("Name").inputValue(), "made, but not shown")
+  await page.unroute("**/api-keys")
+  await page.reload()
+  await page.getByRole("row", { name: /made, but not shown/ }).waitFor()
+})
+
 test("a pack is made of a search, downloaded, verified, and shared", async (open) => {
   const page = await open("packs?new=1&range=all&query=action:auth.session.created", viewer)
   await page.getByLabel("Title").fill(hostile)

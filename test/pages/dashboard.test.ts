@@ -232,6 +232,7 @@ test("marks outlast a session that ended, and no other person sees them", async 
 test("what was typed when a session ended is there again, for the same person alone", async (open) => {
   const other = await join(service, workspace.path, "viewer", "later@example.com")
   const page = await open("packs", viewer, { refused: [401] })
+  const made = page.getByRole("link", { name: "For the auditor", exact: true })
   for (const person of [viewer, other]) {
     await page.getByRole("button", { name: "New pack" }).click()
     await page.getByLabel("Title").fill("For the auditor")
@@ -239,20 +240,17 @@ test("what was typed when a session ended is there again, for the same person al
     await page.getByRole("button", { name: "Make the pack" }).click()
     await page.getByText("Your session has ended").waitFor()
     assert.equal(await page.getByLabel("Title").count(), 0)
-    await page.keyboard.press("Tab")
-    await page.keyboard.press("Tab")
-    await page.keyboard.press("g")
-    await page.keyboard.press("o")
+    for (const key of ["Tab", "Tab", "g", "o"]) await page.keyboard.press(key)
     await page.getByLabel("E-mail").fill(person.email)
     await page.getByLabel("Password").fill(person.password)
     await page.keyboard.press("Enter")
     // What was asked for is done then.
-    await page.getByRole("link", { name: "For the auditor", exact: true }).waitFor()
+    await made.waitFor()
     assert.equal(await page.getByRole("dialog").count(), 0)
   }
   await page.getByRole("button", { name: "Account" }).click()
   await page.getByText(other.email).waitFor()
-  assert.equal(await page.getByRole("link", { name: "For the auditor", exact: true }).count(), 1)
+  assert.equal(await made.count(), 1)
 })
 
 async function markAndSearch(page: Page): Promise<void> {
@@ -317,6 +315,21 @@ test("overview: the claim, the map and the links say the same, in both themes an
     await expectFits(page)
     await expectAccessible(page)
   }
+})
+
+test("Tab begins at the top, and goes on where the reader was", async (open) => {
+  const page = await open("lifetime", viewer)
+  await page.getByRole("heading", { name: "Lifetime" }).waitFor()
+  const focused = page.locator(":focus")
+  await page.keyboard.press("Tab")
+  assert.equal(await focused.textContent(), "Skip to content")
+  await page.getByRole("link", { name: "Archive" }).press("Enter")
+  await page.getByText("Nothing lies in the archive yet").waitFor()
+  assert.equal(await focused.textContent(), "Archive")
+  await page.getByRole("link", { name: "Packs" }).press("Enter")
+  await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
+  await page.keyboard.press("Tab")
+  assert.equal(await focused.textContent(), "New pack")
 })
 
 test("keys lead from page to page, a list names them, and Back works", async (open) => {

@@ -1,7 +1,7 @@
 // One entry of the explorer: proven in the browser, shared, marked; and the history of one thing.
 
 import assert from "node:assert/strict"
-import { writeMany } from "../service.ts"
+import { writeEvent, writeMany } from "../service.ts"
 import {
   alterAnswers,
   expectAccessible,
@@ -238,4 +238,15 @@ test("thing: an id of dots does not lead to another page", async (open) => {
     await page.goBack()
     await page.getByRole("button", { name: "Close" }).click()
   }
+})
+
+test("entry: of very many fields the first are drawn, and the others when asked for", async (open) => {
+  const fields = Array.from({ length: 3000 }, (_, place) => [`field_${place}`, place])
+  const { receipt } = await writeEvent(workspace, { metadata: Object.fromEntries(fields) })
+  const page = await open(`events/${receipt}`, viewer)
+  const rows = page.locator(".metadata tbody tr")
+  await page.getByText("3,000 fields").waitFor()
+  assert.equal(await rows.count(), 200)
+  await page.getByRole("button", { name: "Show 2,800 more fields" }).click()
+  assert.equal(await rows.count(), 3000)
 })

@@ -291,6 +291,18 @@ test("explorer: invisible characters are shown by number, and one entry is singu
   assert.equal(await page.locator("#page > .unseen[role=status]").textContent(), "1 entry")
 })
 
+test("explorer: rows that cannot be checked say why, and a reload checks them", async (open) => {
+  const page = await open("about:blank", viewer, { refused: [404] })
+  await page.route("**/recompute-worker-*", (route) => route.fulfill({ status: 404 }))
+  await page.goto(`${service.url}/ui/events`)
+  await recomputed(page, /\d+ of \d+ rows on this page are not checked/)
+  await page.getByRole("alert").getByText("has another version by now").waitFor()
+  await expectAccessible(page)
+  await page.unrouteAll()
+  await page.getByRole("button", { name: "Load the page again" }).click()
+  await recomputed(page, /^All \d+ rows/)
+})
+
 test("explorer: requests that were refused or cut off are repeated", async (open) => {
   const page = await open("about:blank", viewer, { refused: [503, "ERR_INTERNET_DISCONNECTED"] })
   await page.route("**/events/timeline?**", (route) =>

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict"
 import { make, writeEvent, writeMany } from "../service.ts"
-import { expectAccessible, expectNarrow, storedSecret } from "./browser.ts"
+import { expectAccessible, expectNarrow, holdAnswer, storedSecret } from "./browser.ts"
 import { admin, scene, service, test, viewer, workspace } from "./scene.ts"
 
 const hostile = "\u202E<img src=x onerror=alert(1)>"
@@ -164,4 +164,17 @@ test("the overview says who looked up a person's consents", async (open) => {
   const page = await open("overview", admin)
   const reads = page.locator(".reads")
   await reads.getByText("looked up a person's consents").first().waitFor()
+})
+
+test("a pack that is made meanwhile does not lead its reader away", async (open) => {
+  const page = await open("people/usr_1?step=pack", admin)
+  const release = await holdAnswer(page, "**/evidence-packs", () =>
+    page.getByRole("button", { name: "Make the pack" }).click(),
+  )
+  await page.getByRole("link", { name: "History" }).click()
+  await release()
+  assert.match(page.url(), /people/)
+  await page.getByRole("link", { name: "Evidence pack" }).first().click()
+  await page.getByRole("link", { name: "The pack is made" }).click()
+  await page.getByRole("heading", { level: 1, name: "What is known of usr_1" }).waitFor()
 })
