@@ -405,9 +405,12 @@ function eventsOf({ body, operation, isTorn }: Asked, reply: Reply): readonly Se
   if (operation === "POST /v1/events")
     return [{ ...reply.json<Omit<Sent, "event">>(), event: sent }]
   assert.equal(operation, "POST /v1/events/batch", `what 202 means is not known: ${reply.text}`)
-  const { results } = reply.json<{ results: readonly { receipt?: Omit<Sent, "event"> }[] }>()
-  return results.flatMap(({ receipt }, at) =>
-    receipt === undefined ? [] : [{ ...receipt, event: sent.events[at] }],
+  const { results } = reply.json<{
+    results: readonly { error?: string; receipt?: Omit<Sent, "event"> }[]
+  }>()
+  // A key that was used for another request is refused with the receipt of that one.
+  return results.flatMap(({ error, receipt }, at) =>
+    error !== undefined || receipt === undefined ? [] : [{ ...receipt, event: sent.events[at] }],
   )
 }
 
