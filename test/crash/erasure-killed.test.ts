@@ -6,7 +6,7 @@ import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import { expectFsckClean, startProgram } from "./programs.ts"
-import { killServiceAtSteps, usualKills, type ServiceKills } from "./step-kills.ts"
+import { killServiceAtSteps, roundsFor, usualKills, type ServiceKills } from "./step-kills.ts"
 
 // Killed at each step of an erasure: the next start finishes one that was recorded; one that was
 // not has changed nothing.
@@ -22,7 +22,7 @@ test(
   { timeout: 600_000 },
   async (t) => {
     const old = await openArchivedLedger(
-      Math.max(filed + 50, perPerson * (usualKills + 1)),
+      Math.max(filed + 50, perPerson * (roundsFor(usualKills) + 1)),
       personOf,
     )
     await using _ = old.first
@@ -46,7 +46,9 @@ test("canary: a service that does not resume erasures is detected", async (t) =>
   const first = await startProgram()
   await using _ = first
   const workspace = await makeWorkspace(first)
-  const receipts = await writeMany(workspace, 2 * (few + 1), { changes: (at) => personOf(at, 2) })
+  const receipts = await writeMany(workspace, 2 * (roundsFor(few) + 1), {
+    changes: (at) => personOf(at, 2),
+  })
   assert.equal(await first.end(), 0)
   const old = { first, workspace, receipts }
   const chance = createChance(seedOf(t))

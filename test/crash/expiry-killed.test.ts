@@ -16,7 +16,7 @@ import {
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import type { Fault } from "./faults.ts"
 import { expectFsckClean, startProgram } from "./programs.ts"
-import { killServiceAtSteps, usualKills, type Killed } from "./step-kills.ts"
+import { killServiceAtSteps, roundsFor, usualKills, type Killed } from "./step-kills.ts"
 
 // The service is killed at each step of expiry. An entry explains all missing content, and the next
 // start finishes the expiry.
@@ -60,7 +60,7 @@ test("canary: contents that are destroyed before that is recorded are detected",
 
 async function openOld(): Promise<Old> {
   const ledger = await openArchivedLedger(
-    Math.max(filed + 50, perProject * (usualKills + 1)),
+    Math.max(filed + 50, perProject * (roundsFor(usualKills) + 1)),
     (at) => ({
       projectId: `p${Math.floor(at / perProject)}`,
     }),
@@ -72,7 +72,7 @@ async function openOld(): Promise<Old> {
 async function openSmall(): Promise<Old> {
   const first = await startProgram()
   const workspace = await makeWorkspace(first)
-  const receipts = await writeMany(workspace, 2 * (smallKills + 1), {
+  const receipts = await writeMany(workspace, 2 * (roundsFor(smallKills) + 1), {
     changes: (at) => ({ projectId: `p${Math.floor(at / 2)}` }),
   })
   await eventually("a checkpoint covers all of it", async () => {

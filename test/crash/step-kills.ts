@@ -9,10 +9,14 @@ import { startProgram } from "./programs.ts"
 
 // Kills a program at each of its steps (killed-at-step.ts). A first run to its end counts the
 // steps. Then each run continues with the data of the run before, and is killed at another step, in
-// random order. If there are more steps than kills, chance picks some.
+// random order. If there are more steps than kills, chance picks some. A run that ends before its
+// step is made up for by another, half as many times as there are kills.
 
 /** KILLS sets the number for a longer run. */
 export const usualKills = Number(process.env["KILLS"] ?? 30)
+
+/** At most this many runs, beside the first, are made for so many kills. */
+export const roundsFor = (kills: number): number => kills + Math.ceil(kills / 2)
 
 export interface StepKills {
   readonly kills: number
@@ -54,8 +58,8 @@ export async function killAtSteps({ kills, chance, data, run }: StepKills): Prom
   const last: string[] = []
   // A later run may take fewer steps than the first one.
   let most = steps
-  for (let round = 1; round <= kills; round++) {
-    const [drawn = 1] = lasts.splice(chance.below(lasts.length), 1)
+  for (let round = 1; last.length < kills && round <= roundsFor(kills); round++) {
+    const [drawn = Infinity] = lasts.splice(chance.below(lasts.length), 1)
     const end = drawn <= most ? drawn : 1 + chance.below(most)
     const taken = await runTo(end, round)
     if (taken.length < end) {
