@@ -111,7 +111,8 @@ export function createSegmentArchiving(
     segment: ArchiveSegmentDocument,
   ): Promise<readonly Frame[]> {
     const frames = await framesIn(store, workspace, segment)
-    let checked = await writing.check(workspace, segment)
+    // Of a file that was cut short, storage says only that it cannot be read.
+    let checked = await writing.check(workspace, segment).catch(asFault)
     if (checked.fault !== undefined) {
       // The same frames make the same file.
       const before = beforeOf(segment)
@@ -251,6 +252,11 @@ function createSegmentWriting(store: FramedStore, storage: ArchiveStorage) {
       return { document, missing }
     },
   }
+}
+
+function asFault(error: unknown): CheckedSegment {
+  if (!(error instanceof ArchiveFailure)) throw error
+  return { fault: error.message, frames: [] }
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { mkdir, mkdtemp, rename, rm, rmdir } from "node:fs/promises"
+import { mkdir, mkdtemp, rename, rm, rmdir, truncate } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test, { type TestContext } from "node:test"
@@ -710,5 +710,15 @@ test("a segment ends before one that a dead process has recorded and not dropped
       [129, 192],
     ],
   )
+  assert.deepEqual(await house.frames(), [])
+})
+
+test("a segment that storage has only in part is written again from the database", async (t) => {
+  await using house = await openHouse(t)
+  const killed = async (): Promise<never> => assert.fail("killed")
+  await assert.rejects(house.archive({ ...house.archiving, drop: killed }), /killed/)
+  const { file, bytes } = (await house.segments())[0] ?? assert.fail()
+  await truncate(join(house.folder, file), bytes - 1)
+  for (let sweep = 0; sweep < 3; sweep++) await house.archive()
   assert.deepEqual(await house.frames(), [])
 })
