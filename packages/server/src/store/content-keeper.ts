@@ -63,7 +63,7 @@ export interface ContentKeeper {
   destroyBodies(workspace: string, ranges: readonly SequenceRange[]): Promise<number>
   /**
    * Replaces the disclosures of each of these entries by the remaining ones. The entries are in
-   * order.
+   * order. One whose disclosures were destroyed meanwhile gets none back.
    */
   keepDisclosures(workspace: string, remaining: readonly Remaining[]): Promise<number>
   /**

@@ -110,9 +110,11 @@ function createFrames(entriesOf: (workspace: string) => Stored[]) {
       change(workspace, range, { ...none, disclosures: "" })
     },
     keepSealed(workspace: string, { sequence, disclosures }: Remaining): void {
-      const before = entriesOf(workspace)[sequence - 1]?.disclosures.split("~") ?? []
+      const before = entriesOf(workspace)[sequence - 1]?.disclosures ?? ""
+      if (before === "") return
+      const all = before.split("~")
       assert(
-        disclosures === "" || disclosures.split("~").every((one) => before.includes(one)),
+        disclosures === "" || disclosures.split("~").every((one) => all.includes(one)),
         "only disclosures that the entry has can remain",
       )
       change(workspace, { first: sequence, last: sequence }, { disclosures })

@@ -462,6 +462,15 @@ function contentLossContract(story: Story<OpenedContent>): void {
       )
       assert.ok(found.every((entry) => entry?.body !== undefined))
       await assert.rejects(content.keepDisclosures("acme", [{ sequence: 1, disclosures: "WyJj" }]))
+      // An expiry may destroy an entry after an erasure has read it.
+      const expired = [2, 150].map((first) => ({ first, last: first }))
+      assert.equal(await content.destroyBodies("acme", expired), 150)
+      await content.keepDisclosures("acme", [{ sequence: 1, disclosures: "WyJi" }, ...remaining])
+      const left = await served.journal.at("acme", [1, 2, 150])
+      assert.deepEqual(
+        left.map((entry) => entry?.disclosures),
+        ["WyJi", "", ""],
+      )
       assert.equal(await content.clearLog(), true)
     },
   )

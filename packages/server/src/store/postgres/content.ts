@@ -204,18 +204,20 @@ async function keepDisclosures(
   workspace: string,
   remaining: readonly Remaining[],
 ): Promise<void> {
-  const sequences = remaining.map(({ sequence }) => sequence)
+  const sequencesOf = (some: readonly Remaining[]) => some.map(({ sequence }) => sequence)
   const found = new Map(
-    (await rows(sealedOf, [workspace, sequences])).map(([sequence, sealed]) => [
+    (await rows(sealedOf, [workspace, sequencesOf(remaining)])).map(([sequence, sealed]) => [
       Number(sequence),
-      String(sealed).split("~"),
+      String(sealed),
     ]),
   )
-  for (const { sequence, disclosures } of remaining)
+  const kept = remaining.filter(({ sequence }) => found.get(sequence) !== "")
+  for (const { sequence, disclosures } of kept)
     assert(
       disclosures === "" ||
-        disclosures.split("~").every((one) => found.get(sequence)?.includes(one) === true),
+        disclosures.split("~").every((one) => found.get(sequence)?.split("~").includes(one)),
       "only disclosures that the entry has can remain",
     )
-  await rows(keepSealed, [workspace, sequences, remaining.map(({ disclosures }) => disclosures)])
+  const left = kept.map(({ disclosures }) => disclosures)
+  await rows(keepSealed, [workspace, sequencesOf(kept), left])
 }

@@ -156,13 +156,13 @@ export function disclosureDestroying(
     const before = there === undefined ? new Uint8Array() : disclosures.bytes(number, span)
     const count = span.end - span.first
     const opened = openSealed(before, count)
-    let isAny = false
+    const less = new Map<number, Sealed>()
     for (const [place, sealed] of changed) {
       const all = disclosuresOf(typeof opened === "string" ? null : opened.sealed(place))
-      isAny = isLess(all, disclosuresOf(sealed)) || isAny
+      if (isLess(all, disclosuresOf(sealed))) less.set(place, sealed)
     }
-    return isAny
-      ? replaced(disclosureWrites, number, span, before, sealedWith(opened, count, changed))
+    return less.size > 0
+      ? replaced(disclosureWrites, number, span, before, sealedWith(opened, count, less))
       : []
   }
 
@@ -196,11 +196,12 @@ export function disclosureDestroying(
 
 /** Whether fewer disclosures remain. Asserts that no new one appears. */
 function isLess(before: string, after: string): boolean {
+  if (before === "") return false
   const some = after === "" ? [] : after.split("~")
   const all = before.split("~")
   assert(
     some.every((one) => all.includes(one)),
     "only disclosures that the entry has can remain",
   )
-  return some.length < all.length && before !== ""
+  return some.length < all.length
 }
