@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { readdir, readFile, rm } from "node:fs/promises"
+import { readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
@@ -194,10 +194,13 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   await using first = await startService()
   const { id, path, writer } = await makeWorkspace(first, { retention: [{ days: 2 }] })
   await writeMany({ id, writer }, 30)
-  await eventually("a checkpoint covers all of it", async () => {
-    const { pending } = (await first.root.get(`${path}/integrity`)).json()
-    return pending === 0 ? true : undefined
-  })
+  const other = await makeWorkspace(first, { retention: [{ days: 1 }] })
+  await writeMany(other, 3)
+  for (const one of [path, other.path])
+    await eventually("a checkpoint covers all of it", async () => {
+      const { pending } = (await first.root.get(`${one}/integrity`)).json()
+      return pending === 0 ? true : undefined
+    })
   assert.equal(await first.end(), 0)
   await using second = await daysLater(first.data, 2)
   const expired = async (service: Service): Promise<number> => {
@@ -207,6 +210,17 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   assert.deepEqual((await second.root.post(`${path}/retention/run`, {})).json().entries, 0)
   assert.equal(await expired(second), 0, "two whole days are not over")
   assert.equal(await second.end(), 0)
+  {
+    await using late = await daysLater(first.data, 2, { TALLYSTICK_LIMIT_PREVIEW_WAIT_MS: "1" })
+    // A run that cannot look through the archive fails.
+    await writeFile(join(first.data, "archive"), "no folder")
+    assert.equal((await late.root.post(`${other.path}/retention/run`, {})).status, 202)
+    await eventually("the run that was answered before its end is counted as a failure", async () =>
+      (await metric(late, "tallystick_expiry_failures_total")) === 1 ? true : undefined,
+    )
+    assert.match(late.log(), /contents could not be expired/)
+    await rm(join(first.data, "archive"))
+  }
   // The second look comes soon: the first trusts no clock.
   const soon = { TALLYSTICK_LIMIT_EXPIRY_EVERY_MS: "200" }
   await using third = await daysLater(first.data, 4, soon)

@@ -29,12 +29,17 @@ export function createLifetime(
   parts: AdminParts & Pick<Service, "pace">,
   store: Store,
   filing: FilingBeside,
-): Pick<Service, "holds" | "expiry" | "previews"> {
+  { metrics, log }: Pick<ErasingParts, "metrics" | "log">,
+): Pick<Service, "holds" | "expiry" | "expiryFailed" | "previews"> {
   const due = (question: DueQuestion) => filing.due(question)
   const { journal } = store
   return {
     holds: createHolds({ ...parts, journal }),
     expiry: createExpiry({ ...parts, store, due, ...destroyingIn(filing, parts) }),
+    expiryFailed(workspace, error) {
+      metrics.expiryFailed()
+      log.error({ workspace, err: error }, "contents could not be expired; tried again later")
+    },
     previews: createPreviews({ ...parts, journal, due, secret: parts.keyring.secret }),
   }
 }
@@ -83,20 +88,19 @@ export async function beginErasing(
   return { erasures, erasing }
 }
 
-export function expireDaily(
-  { expiry, store, clock, limits, halted, metrics }: Service,
-  log: Logger,
-): ReturnType<typeof startExpiry> {
+export function expireDaily({
+  expiry,
+  expiryFailed,
+  store,
+  clock,
+  limits,
+  halted,
+  metrics,
+}: Service): ReturnType<typeof startExpiry> {
   const { registry } = store
   return startExpiry(
     { expiry, registry, clock, everyMs: limits.expiryEveryMs, isOff: halted },
-    {
-      ran: metrics.expired,
-      failed(workspace, error) {
-        metrics.expiryFailed()
-        log.error({ workspace, err: error }, "contents could not be expired; tried again later")
-      },
-    },
+    { ran: metrics.expired, failed: expiryFailed },
   )
 }
 

@@ -171,7 +171,7 @@ async function start(
   const reads = createReads({ source, store, finding, workspaces, limits }, options.onFatal)
   const uses = usesOf(store, watching, log)
   const paced = { ...parts, pace: reads.pace }
-  const lifetime = createLifetime(paced, store, filing)
+  const lifetime = createLifetime(paced, store, filing, { metrics, log })
   const named = { store, file, filing, workspaces, log, metrics }
   const erasureParts = { ...paced, ...lifetime, ...named }
   const { erasures, erasing } = await beginErasing(config, erasureParts, readOnly)
@@ -208,7 +208,7 @@ async function start(
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
-  const expiring = expireDaily(service, log)
+  const expiring = expireDaily(service)
   const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, readOnly)
   const beside = { erasing, expiring, health, archiver, watching, filing, exporter }
   return {

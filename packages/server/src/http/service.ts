@@ -7,7 +7,7 @@ import type { ShownSetting } from "../config.ts"
 import { LedgerError, usualError, type ErrorCode } from "../error.ts"
 import type { Health } from "../followers/health.ts"
 import type { Ledger } from "../ledger/ledger.ts"
-import type { Expiry } from "../lifetime/expiry.ts"
+import type { Expiry, ExpiryListener } from "../lifetime/expiry.ts"
 import type { Holds } from "../lifetime/holds.ts"
 import type { Previews } from "../lifetime/retention-preview.ts"
 import type { Limits } from "../limits.ts"
@@ -74,6 +74,8 @@ export interface Service {
   readonly holds: Holds
   readonly previews: Previews
   readonly expiry: Expiry
+  /** Logs and counts a run whose caller does not hear of its end. */
+  readonly expiryFailed: ExpiryListener["failed"]
   readonly feed: EntryFeed
   /** Limits how many pages, receipts and tiles are read at once. */
   readonly reading: FairQueue

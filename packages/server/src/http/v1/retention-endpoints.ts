@@ -50,14 +50,16 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
       answers: { 200: RetentionRun, 202: RetentionRun },
       async handle({ caller, params: { workspaceId } }) {
         const workspace = await changeable(service, workspaceId)
-        const { expiry, clock, limits, metrics } = service
+        const { expiry, expiryFailed, clock, limits, metrics } = service
         const running = expiry.run(caller, workspace).then((done) => {
           if (done !== undefined && done.isShared !== true) metrics.expired(done)
           return { done }
         })
         const ended = await Promise.race([running, clock.sleep(limits.previewWaitMs)])
-        if (ended === undefined)
+        if (ended === undefined) {
+          running.catch((error: unknown) => expiryFailed(workspaceId, error))
           return { status: 202, body: { isRunning: true, entries: 0, held: 0 } }
+        }
         if (ended.done === undefined)
           throw new LedgerError("conflict", "another server of this ledger expires its contents")
         const { entries, held } = ended.done
