@@ -20,6 +20,7 @@ import { copyLedger } from "./copy-ledger.ts"
 import type { Draft } from "../ledger/ledger.ts"
 import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
+import { withOfflineStore } from "./offline-ledger.ts"
 import { resume, type ResumeResult } from "./resume.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -399,13 +400,34 @@ test("a ledger is copied elsewhere only if something says what was signed", asyn
   const limits = { ...defaultLimits, diskReserveBytes: 0 }
   const from = { data, heads }
   const to = { data: target, heads: `${target}.heads` }
-  // If it were interrupted, a service could start on the copy as on an empty folder.
   const copying = copyLedger({ from, to, secrets, limits, progress: never })
   await assert.rejects(
     copying,
     /nothing says what was signed of workspace acme: set TALLYSTICK_HEADS/,
   )
   assert.equal(existsSync(target), false)
+})
+
+test("half a copy does not start as an empty ledger, also with another heads file", async () => {
+  await using house = await openHouse()
+  await house.write(3)
+  await house.sign(4)
+  await house.close()
+  const { data, headsPath: heads, target } = house
+  const limits = { ...defaultLimits, diskReserveBytes: 0 }
+  const to = { data: target, heads: `${target}.heads` }
+  const copy = (progress: () => void) =>
+    copyLedger({ from: { data, heads }, to, secrets, limits, progress })
+  await assert.rejects(
+    copy(() => assert.fail("killed")),
+    /killed/,
+  )
+  const start = (path: string) =>
+    withOfflineStore({ ...to, heads: path, limits, host: "example.com" }, async () => "started")
+  await assert.rejects(start(to.heads), /nothing is recorded in the data folder/)
+  await assert.rejects(start(`${heads}.other`), /has entries of no workspace.*tallystick copy/)
+  await copy(never)
+  assert.equal(await start(to.heads), "started")
 })
 
 test("data that fails its integrity check cannot be resumed, and a new epoch needs the secret", async () => {

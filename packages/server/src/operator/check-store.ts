@@ -9,7 +9,7 @@ import type { Limits } from "../limits.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { every } from "../store/all-documents.ts"
 import type { SignedHead } from "../store/heads.ts"
-import { largestHeads, tellSignedHeads, type StorePlace } from "../store/open.ts"
+import { largestHeads, placeName, tellSignedHeads, type StorePlace } from "../store/open.ts"
 import type { Workspace } from "../store/documents.ts"
 import type { Registry, Store } from "../store/store.ts"
 
@@ -33,6 +33,8 @@ export async function checkStore(
   place: StorePlace,
   limits: Limits,
 ): Promise<CheckedStore> {
+  // Asked first: another server of a database may just make the first workspace.
+  const isEmpty = await store.journal.isEmpty()
   const workspaces = await allWorkspaces(store.registry)
   if (!existsSync(dirname(headsPath)))
     throw new StartError(
@@ -44,6 +46,10 @@ export async function checkStore(
   if (workspaces.length === 0 && missing.length > 0)
     throw new StartError(
       `nothing is recorded in the data folder, and ${headsPath} says that something was signed: check that the disk with the data is mounted, and put the data back; to start over, remove that file`,
+    )
+  if (workspaces.length === 0 && !isEmpty)
+    throw new StartError(
+      `${placeName(place)} has entries of no workspace, as a copy has that was cut short: run tallystick copy into it again, which continues`,
     )
   await recheckAll(store, workspaces, limits.recheckEntries)
   const readOnly =

@@ -88,7 +88,7 @@ async function checkedSource(
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
     const { sequence = 0 } = (await journal.head(workspace.id)) ?? {}
-    // The heads are copied first: without them, an incomplete copy would start as an empty ledger.
+    // The heads are copied too: without them, nobody would know later whether the copy is an old one.
     if (!signed.some(({ heads }) => heads.has(origin)))
       throw new StartError(
         `nothing says what was signed of workspace ${workspace.id}: set TALLYSTICK_HEADS to the heads file of ${placeName(from)}; if it is lost, make an empty one, and start the service on it once, which signs`,

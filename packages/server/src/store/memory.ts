@@ -94,6 +94,7 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
       return sequence === undefined ? undefined : entryOf(workspace)(sequence)
     },
     byKey: async (workspace, idem) => chainOf(workspace).byKey.get(idem),
+    isEmpty: async () => chains.values().every(({ entries }) => entries.length === 0),
     append: async (group) => append(group),
   }
 

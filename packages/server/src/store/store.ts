@@ -70,6 +70,8 @@ export interface Journal extends JournalReader {
   byReceipt(workspace: string, receipt: string): Promise<Stored | undefined>
   /** The sequence of the entry that has this key. */
   byKey(workspace: string, idem: string): Promise<number | undefined>
+  /** Whether it has no entry, also of a workspace that the registry does not have. */
+  isEmpty(): Promise<boolean>
   /**
    * Appends all entries of a group right after its `from`, with the registry changes that they
    * record, or nothing. Everything is on stable storage when it resolves. The engine decides which

@@ -31,6 +31,7 @@ export function journalContract(name: string, open: Open): void {
     }
     assert.equal(await served.journal.byReceipt("none", receiptNamed("a")), undefined)
     assert.equal(await served.journal.byKey("none", keyNamed("a")), undefined)
+    assert.equal(await served.journal.isEmpty(), true)
     await served.ready()
   })
 
@@ -49,6 +50,7 @@ export function journalContract(name: string, open: Open): void {
         }),
         { kind: "done" },
       )
+      assert.equal(await served.journal.isEmpty(), false)
 
       const expected = sealed.map((entry, place) =>
         plain({ ...entry, workspace: "acme", sequence: place + 1 }),

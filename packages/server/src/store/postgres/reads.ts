@@ -30,6 +30,7 @@ const size = `coalesce(length(e.salted) - ${bodySaltBytes}, 0) + octet_length(e.
 /** The running total of bytes up to and including each row. */
 const running = (order: string) => `sum(${size}) OVER (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)`
 
+const anyHead = "SELECT sequence FROM tallystick.heads LIMIT 1"
 const headOfChain = "SELECT sequence, hash, time_ms FROM tallystick.heads WHERE workspace_id = $1"
 
 /**
@@ -145,6 +146,7 @@ export function journalReads(database: Queries): Omit<Journal, "append"> {
       const [row] = await database.rows(sequenceOfKey, [workspace, idem])
       return row === undefined ? undefined : Number(row[0])
     },
+    isEmpty: async () => (await database.rows(anyHead)).length === 0,
   }
 }
 

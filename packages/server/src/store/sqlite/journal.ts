@@ -80,6 +80,7 @@ export function createJournal(
       const [used] = await usedKeys(reader, tail, [{ workspace, entries: [{ idem }] }])
       return used?.[0]?.sequence
     },
+    isEmpty: async () => tail.lastN() === 0,
     append: shareCommits(limits, async (groups) => {
       if (inDoubt) await resolveDoubt()
       const used = await usedKeys(reader, tail, groups)
