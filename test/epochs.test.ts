@@ -378,11 +378,16 @@ test("a workspace that is younger than the backup: each command says how to give
   renameSync(copy, data)
 
   const advice = /if this workspace was given up, remove the line/
+  const nowhere = await tallystick(`${data}-mistyped`, "resume")
+  assert.match(nowhere.errors, /there is no ledger in .*-mistyped/)
   const resumed = await tallystick(data, "resume")
   assert.equal(resumed.code, 0, resumed.errors)
+  // Such as after a kill at the end of the first one.
+  const again = await tallystick(data, "resume")
+  assert.match(again.output, /nothing to resume/)
   const checked = await tallystick(data, "fsck")
   assert.equal(checked.code, 3)
-  for (const { errors } of [resumed, checked]) {
+  for (const { errors } of [resumed, again, checked]) {
     assert.ok(errors.includes(origin), errors)
     assert.match(errors, advice)
   }

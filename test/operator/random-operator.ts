@@ -276,9 +276,7 @@ async function restore(scene: Scene): Promise<void> {
   // An operator who has lost it, too, makes an empty one.
   if (chance.percent(20)) await writeFile(`${place}.heads`, "")
   await moveTo(scene, place)
-  // One that was killed at its end finds nothing to resume, and names no lost epochs.
-  const { errors } = await command(scene, ["resume", "--check"])
-  await command(scene, ["resume"])
+  const { errors } = await command(scene, ["resume"])
   await giveUp(`${place}.heads`, errors)
   scene.model = copy.model
   for (const entry of scene.model.entries) {

@@ -27,9 +27,9 @@ export async function runResume(
   switch (resumed.kind) {
     case "needless":
       say(
-        "There is nothing to resume: the data is not a copy, and nothing that was signed is missing.\n",
+        "There is nothing to resume: the data is not a copy, and no entry that was signed is missing.\n",
       )
-      return 0
+      break
     case "resumed":
       say(resumed.workspaces.map((one) => sentenceOf(one, check)).join(""))
       say(
@@ -37,11 +37,7 @@ export async function runResume(
           ? "This was a check: nothing was changed.\n"
           : `Start the service with the heads file ${config.heads}. Never start the original again.\n`,
       )
-      for (const origin of resumed.strangers)
-        remark(
-          `tallystick: ${config.heads} also lists ${origin}, which this data does not have; if this workspace was given up, remove the line\n`,
-        )
-      return 0
+      break
     case "refused":
       for (const reason of resumed.reasons) remark(`tallystick: ${reason}\n`)
       remark(
@@ -49,6 +45,11 @@ export async function runResume(
       )
       return 1
   }
+  for (const origin of resumed.strangers)
+    remark(
+      `tallystick: ${config.heads} also lists ${origin}, which this data does not have; if this workspace was given up, remove the line\n`,
+    )
+  return 0
 }
 
 function sentenceOf(

@@ -36,10 +36,11 @@ export type ResumeResult =
   | {
       readonly kind: "resumed"
       readonly workspaces: readonly ResumedWorkspace[]
+      /** Signed ledgers that this data does not have. */
       readonly strangers: readonly string[]
     }
-  /** The data is not a copy, and nothing that was signed is missing. */
-  | { readonly kind: "needless" }
+  /** The data is not a copy, and has everything that was signed of its ledgers. */
+  | { readonly kind: "needless"; readonly strangers: readonly string[] }
   /** The data is inconsistent; nothing was changed. */
   | { readonly kind: "refused"; readonly reasons: readonly string[] }
 
@@ -69,17 +70,16 @@ interface WorkspacePlan {
 
 export async function resume(options: ResumeOptions): Promise<ResumeResult> {
   const { isTrial } = options
-  // A mistyped path would open new epochs, which nobody can take back.
-  if (statsOf(options.heads) === undefined)
-    throw new StartError(
-      `the heads file ${options.heads} does not exist: set TALLYSTICK_HEADS to the newest one of the original service; if it is lost, make an empty file of this name`,
-    )
   const { plans, isCopy, keyring } = await look(options)
   const reasons = plans.flatMap(({ found }) => found.broken ?? [])
   if (reasons.length > 0) return { kind: "refused", reasons }
   const ending = plans.filter(({ because }) => because !== undefined)
-  if (!isCopy && ending.length === 0) return { kind: "needless" }
-  const heads = await readHeads(options.heads)
+  const strangers = missingOf(
+    await readHeads(options.heads),
+    plans.map(({ document }) => document),
+  )
+  // Also one that was killed after its work ends here.
+  if (!isCopy && ending.length === 0) return { kind: "needless", strangers }
   const opened =
     isTrial || ending.length === 0
       ? new Map<string, string>()
@@ -93,10 +93,7 @@ export async function resume(options: ResumeOptions): Promise<ResumeResult> {
       if (because === undefined) return { workspace, entries, because, epoch: number, origin }
       return { workspace, entries, because, epoch: number + 1, origin: opened.get(workspace) }
     }),
-    strangers: missingOf(
-      heads,
-      plans.map(({ document }) => document),
-    ),
+    strangers,
   }
 }
 
@@ -107,6 +104,11 @@ async function look({
   ...place
 }: ResumeOptions): Promise<ResumePlan> {
   await using store = closing(await openStopped(place))
+  // A mistyped path would open new epochs, which nobody can take back.
+  if (statsOf(headsPath) === undefined)
+    throw new StartError(
+      `the heads file ${headsPath} does not exist: set TALLYSTICK_HEADS to the newest one of the original service; if it is lost, make an empty file of this name`,
+    )
   // `store` has made sure that no service runs.
   await using whole = closing(await openWhole(place, { alone: false }))
   const { index } = whole
