@@ -180,6 +180,33 @@ test("a command has the database alone for longer than transactions may last", a
   assert.match(refused.errors, /a command of tallystick has the database alone/)
 })
 
+test("a command that loses its lock ends before a service can start beside it", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  const url = await server.createDatabase()
+  const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
+  const service = await start(place)
+  assert.equal(await service.end(), 0)
+  const holder = new pg.Client({ connectionString: url })
+  await holder.connect()
+  await holder.query("BEGIN; LOCK TABLE tallystick.tiles")
+  const running = tallystick(["reindex"], place)
+  await eventually("it waits for the table, and loses its lock", async () => {
+    const [ended] = await sql(
+      url,
+      `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+       WHERE l.locktype = 'advisory' AND a.datname = current_database()
+         AND EXISTS (SELECT FROM pg_locks WHERE NOT granted)`,
+    )
+    return ended
+  })
+  await Promise.race([running, systemClock.sleep(5000)])
+  await holder.end()
+  const { code, output, errors } = await running
+  assert.deepEqual([code, output], [1, ""])
+  assert.match(errors, /^tallystick: the connection .* was lost, .*run this again\n$/)
+  await done(["reindex"], place)
+})
+
 test("a server without a secret makes none for a ledger that has one", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const url = await server.createDatabase()

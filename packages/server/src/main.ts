@@ -166,6 +166,12 @@ process.stdout.on("error", endWithout)
 // Nobody reads it any more. The command goes on, and its exit code says how it ended.
 process.stderr.on("error", () => {})
 
+// Such as a connection that the command needs, and that was lost beside it.
+process.on("uncaughtException", (error) => {
+  terminal.remark(`tallystick: ${error instanceof StartError ? error.message : error.stack}\n`)
+  process.exit(1)
+})
+
 try {
   await keptAlive(program.parseAsync())
 } catch (error) {

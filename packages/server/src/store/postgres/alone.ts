@@ -49,7 +49,7 @@ export interface Alone {
  * with each connection. So of two that begin at once, at least one sees the other.
  */
 export async function requireAlone(url: string): Promise<Alone> {
-  const tool = await openTool(url)
+  const tool = await openTool(url, { lost: lostLock })
   try {
     const beganMs = systemClock.elapsed()
     for (;;) {
@@ -71,6 +71,13 @@ export async function requireAlone(url: string): Promise<Alone> {
     await tool.close()
     throw error
   }
+}
+
+/** A service may start now, so the process must end at once: every command may be cut short. */
+function lostLock(): never {
+  throw new StartError(
+    "the connection to the database that keeps services away was lost, so the command has ended: run this again",
+  )
 }
 
 /** Undefined with the lock. Otherwise the uses that were found. */

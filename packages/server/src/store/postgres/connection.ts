@@ -286,15 +286,15 @@ export const serviceName = "tallystick"
  */
 export async function openTool(
   url: string,
-  { still = false, name = "tallystick command" } = {},
+  { still = false, name = "tallystick command", lost = () => {} } = {},
 ): Promise<ToolConnection> {
   const client = new BinaryClient({
     ...addressOf(url, name, planning),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   })
-  // If the connection is lost, the next statement reports that.
-  client.on("error", () => {})
+  // Without `lost`, the next statement reports it.
+  client.on("error", () => lost())
   const said = async <T>(act: () => Promise<T>): Promise<T> => {
     try {
       return await act()
