@@ -608,10 +608,11 @@ test("keys: a mistake gives one sentence and exit code 1", async () => {
   const cases: readonly (readonly [readonly string[], Record<string, string>, RegExp])[] = [
     [["list", "nobody"], environment, /^tallystick: there is no /],
     [["list", ".."], environment, /^tallystick: an id in a path/],
+    [["list", "acme", "--url", "here"], environment, /^tallystick: --url must be an http or/],
     [
       ["list", "acme"],
       { ...environment, TALLYSTICK_ROOT_KEY: "x".repeat(40) },
-      /^tallystick: .*credential .*; it came from TALLYSTICK_ROOT_KEY$/m,
+      /^tallystick: .*credential .*; it came from TALLYSTICK_ROOT_KEY, and http:.* was asked$/m,
     ],
     [
       ["list", "acme"],

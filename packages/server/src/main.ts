@@ -122,10 +122,6 @@ Example:
     },
   )
 
-addLedgerCommands(program, terminal)
-addServiceCommands(program, terminal)
-addMaintenanceCommands(program, terminal)
-
 program
   .command("config")
   .description("print every setting and where its value comes from, without the secrets")
@@ -159,8 +155,11 @@ program
     terminal.say(completionFor(shell, program))
   })
 
-addRecoveryCommands(program, terminal)
 program.addHelp()
+addLedgerCommands(program, terminal)
+addServiceCommands(program, terminal)
+addRecoveryCommands(program, terminal)
+addMaintenanceCommands(program, terminal)
 
 process.stdout.on("error", endWithout)
 // Nobody reads it any more. The command goes on, and its exit code says how it ended.

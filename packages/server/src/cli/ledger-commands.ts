@@ -13,9 +13,10 @@ import type { Format } from "./rows-output.ts"
 import type { Terminal } from "./terminal.ts"
 
 export function addLedgerCommands(program: ProgramCommand, terminal: Terminal): void {
+  program.commandsGroup("With an API key, from any machine:")
   const events = program
     .command("events")
-    .description("record events in a ledger and read its entries, with an API key")
+    .description("record events in a ledger and read its entries")
   addPut(events, terminal)
   addList(events, terminal)
   addExport(events, terminal)
@@ -24,7 +25,7 @@ export function addLedgerCommands(program: ProgramCommand, terminal: Terminal): 
   addTimeline(events, terminal)
   const receipts = program
     .command("receipts")
-    .description("get a receipt and check it, or get its proof, with an API key")
+    .description("get a receipt and check it, or get its proof")
   addGet(receipts, terminal)
   addProof(receipts, terminal)
 }

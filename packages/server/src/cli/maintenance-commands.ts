@@ -1,15 +1,17 @@
 // Commands that change stored data, mostly while the service is stopped: `secret`, `root-key`,
 // `reindex`, `archive` and `compact`.
 
-import type { ProgramCommand } from "./program-command.ts"
+import { whileRunning, whileStopped, type ProgramCommand } from "./program-command.ts"
 import type { Terminal } from "./terminal.ts"
 
 export function addMaintenanceCommands(program: ProgramCommand, terminal: Terminal): void {
+  program.commandsGroup(whileRunning)
+  addArchive(program, terminal)
+  program.commandsGroup(whileStopped)
+  addReindex(program, terminal)
+  addCompact(program, terminal)
   addSecret(program, terminal)
   addRootKey(program, terminal)
-  addReindex(program, terminal)
-  addArchive(program, terminal)
-  addCompact(program, terminal)
 }
 
 function addSecret(program: ProgramCommand, terminal: Terminal): void {
@@ -70,7 +72,9 @@ function addReindex(program: ProgramCommand, terminal: Terminal): void {
 function addArchive(program: ProgramCommand, terminal: Terminal): void {
   const archive = program
     .command("archive")
-    .description("show the archive of old entries, verify it, archive now, or restore it")
+    .description(
+      "show the archive of old entries, or verify it; archive now, or restore it, while the service is stopped",
+    )
   archive
     .command("status")
     .description("show what each workspace has in the archive")

@@ -37,6 +37,10 @@ export class ProgramCommand extends Command {
   }
 }
 
+/** Headings of the help of the program, for commands that read or change the data themselves. */
+export const whileRunning = "On the data, also while the service runs:"
+export const whileStopped = "On the data, while the service is stopped:"
+
 function commandIn(group: Command, name: string): Command {
   const command = group.commands.find((one) => one.name() === name)
   return command ?? group.error(`error: unknown command '${name}'`)

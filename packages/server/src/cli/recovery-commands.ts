@@ -1,15 +1,17 @@
 // Commands that check, copy and recover a ledger: `fsck`, `export`, `backup`, `copy` and `resume`.
 
 import { gathered, serviceUrl, someOf } from "./option-values.ts"
-import type { ProgramCommand } from "./program-command.ts"
+import { whileRunning, whileStopped, type ProgramCommand } from "./program-command.ts"
 import type { Terminal } from "./terminal.ts"
 
 export function addRecoveryCommands(program: ProgramCommand, terminal: Terminal): void {
-  addFsck(program, terminal)
-  addExport(program, terminal)
+  program.commandsGroup(whileRunning)
   addBackup(program, terminal)
-  addCopy(program, terminal)
+  addExport(program, terminal)
+  program.commandsGroup(whileStopped)
+  addFsck(program, terminal)
   addResume(program, terminal)
+  addCopy(program, terminal)
 }
 
 interface FsckOptions {
@@ -41,7 +43,7 @@ function addFsck(program: ProgramCommand, terminal: Terminal): void {
     .notes(`
 There are three passes. \`chain\` hashes every record and body and the tree over them, and compares the result with everything that was signed.
 \`contents\` reads each body, and compares keys, tokens, members, projects, policies and packs with the entries that record them. \`index\`
-rebuilds the index of keys and receipts, and looks for orphans that belong to no entry. Anyone who can write the files and the heads file can
+compares the index of keys and receipts and the search with the entries, and looks for orphans that belong to no entry. Anyone who can write the files and the heads file can
 cut off the end; only a checkpoint kept elsewhere shows that.
 
 Exit codes: 0 everything is as it was written; 3 something is not; 1 the data cannot be read, or has no such workspace.

@@ -39,7 +39,7 @@ export async function asked<T>(
   ask: (client: Client) => Promise<T>,
 ): Promise<T> {
   const config = configOf(terminal)
-  const baseUrl = terminal.url ?? addressOf(config)
+  const baseUrl = urlOf(terminal.url, "--url") ?? addressOf(config)
   const { rootKey: key, from } = requiredRootKey(config)
   try {
     return await ask(createClient({ baseUrl, key, ...retries }))
@@ -47,7 +47,7 @@ export async function asked<T>(
     const mayHaveHappened = error instanceof TallystickError && isUnanswered(error)
     const advice = mayHaveHappened
       ? ", so it may have happened; check before you repeat it"
-      : originOf(error, from)
+      : originOf(error, baseUrl, from)
     throw explained(error, baseUrl, advice)
   }
 }
@@ -81,7 +81,8 @@ export function userServiceOf(
     ...(isPatient ? {} : retries),
   })
   const origin = key === undefined ? undefined : "TALLYSTICK_KEY"
-  const explain = (error: unknown): StartError => explained(error, baseUrl, originOf(error, origin))
+  const explain = (error: unknown): StartError =>
+    explained(error, baseUrl, originOf(error, baseUrl, origin))
   const ask = async <T>(asking: (client: Client) => Promise<T>): Promise<T> => {
     try {
       return await asking(client)
@@ -105,10 +106,11 @@ function explained(error: unknown, baseUrl: string, advice: string): StartError 
   return new StartError(`${printable(sentenceOf(error, baseUrl))}${advice}`, { cause: error })
 }
 
-/** Where the refused credential came from. */
-function originOf(error: unknown, origin: string | undefined): string {
+/** Where the refused credential came from, and which service has refused it. */
+function originOf(error: unknown, baseUrl: string, origin: string | undefined): string {
   if (!(error instanceof TallystickError) || error.status !== 401) return ""
-  return origin === undefined ? "; TALLYSTICK_KEY is not set" : `; it came from ${origin}`
+  const sent = `it came from ${origin}, and ${baseUrl} was asked`
+  return `; ${origin === undefined ? "TALLYSTICK_KEY is not set" : sent}`
 }
 
 /** The sentence of the service, or one about the failed connection. */
@@ -118,11 +120,11 @@ function sentenceOf(error: TallystickError, baseUrl: string): string {
   if (code === "untrusted_certificate")
     return `${detail}; if an authority of your own signed that of ${baseUrl}, set NODE_EXTRA_CA_CERTS to a file with its certificate`
   if (status !== 0 || code === "invalid_field") return detail
-  const named = systemCode === undefined ? "" : ` (${systemCode})`
   // What a client of https makes of an answer of http.
   const doubt = systemCode?.startsWith("ERR_SSL_") ? "; does it speak TLS?" : ""
+  const named = systemCode === undefined ? "" : ` (${systemCode}${doubt})`
   return isUnanswered(error)
-    ? `no complete answer came from ${baseUrl}${named}${doubt}`
+    ? `no complete answer came from ${baseUrl}${named}`
     : `nothing answers at ${baseUrl}${named}; is the service running there?`
 }
 

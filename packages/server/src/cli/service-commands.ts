@@ -6,16 +6,17 @@ import type { ProgramCommand } from "./program-command.ts"
 import type { Terminal } from "./terminal.ts"
 
 export function addServiceCommands(program: ProgramCommand, terminal: Terminal): void {
+  program.commandsGroup("With the instance key, through the running service:")
   const keys = program
     .command("keys")
-    .description("list, create and revoke API keys of a workspace, through the running service")
+    .description("list, create and revoke API keys of a workspace")
   addKeysList(keys, terminal)
   addKeysCreate(keys, terminal)
   addKeysRevoke(keys, terminal)
   addRetention(program, terminal)
   const erasures = program
     .command("erasures")
-    .description("list, show and request the erasures of a workspace, through the running service")
+    .description("list, show and request the erasures of a workspace")
   addErasuresList(erasures, terminal)
   addErasuresShow(erasures, terminal)
   addErasuresRequest(erasures, terminal)
@@ -99,7 +100,7 @@ function addKeysRevoke(keys: ProgramCommand, terminal: Terminal): void {
 function addRetention(program: ProgramCommand, terminal: Terminal): void {
   program
     .command("retention")
-    .description("how long contents are kept")
+    .description("destroy expired contents now")
     .command("run")
     .description("destroy expired contents now, as the service does each day")
     .argument("<workspace>")

@@ -130,10 +130,11 @@ function attempt<T>(read: () => T): T | Finding {
   try {
     return read()
   } catch (error) {
+    if (error instanceof Unreadable) return unreadable(error.message)
+    if (!(error instanceof Error && "syscall" in error)) throw error
     // The system's message names the path, as ours does.
-    if (error instanceof Unreadable || (error instanceof Error && "syscall" in error))
-      return unreadable(error.message)
-    throw error
+    const isMissing = "code" in error && error.code === "ENOENT"
+    return unreadable(isMissing ? "there is no such file" : error.message)
   }
 }
 
