@@ -28,6 +28,7 @@ const api = read("docs/api.md")
 const configuration = read("docs/configuration.md")
 const format = read("docs/format.md")
 const operating = read("docs/operating.md")
+const postgresql = read("docs/postgresql.md")
 
 // Commands ----------------------------------------------------------------------------------------
 
@@ -131,19 +132,19 @@ test(
 )
 
 test(
-  "docs/operating.md sets up a database that a service starts on",
+  "docs/postgresql.md sets up a database that a service starts on",
   { skip: onOwnServer.skip || without("bash") },
   async () => {
     await using server = await startPostgres()
     const admin = new pg.Client(server.url("postgres"))
     await admin.connect()
     for (const marker of ["postgres: set up", "postgres: pooled"])
-      for (const statement of the(blocksAfter(operating, marker)[0]).text.split(";\n"))
+      for (const statement of the(blocksAfter(postgresql, marker)[0]).text.split(";\n"))
         await admin.query(statement)
     await admin.end()
 
     await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
-    const [step] = stepsOf(operating, "postgres")
+    const [step] = stepsOf(postgresql, "postgres")
     const made = spawnSync("bash", ["-c", the(step).command], {
       cwd: folder.path,
       encoding: "utf8",
@@ -175,8 +176,8 @@ test("every command in the documents runs, and a wrong answer in a document is d
   assert.equal(commands(tour), stepsOf(tour, "tour").length)
   const checks = ["checked", "segment"].flatMap((marker) => stepsOf(format, marker))
   assert.equal(commands(format), checks.length)
-  const run = ["operating", "postgres"].flatMap((marker) => stepsOf(operating, marker))
-  assert.equal(commands(operating), 1 + run.length)
+  assert.equal(commands(operating), 1 + stepsOf(operating, "operating").length)
+  assert.equal(commands(postgresql), stepsOf(postgresql, "postgres").length)
   const { scripts } = JSON.parse(read("package.json")) as { scripts: { start: string } }
   assert.ok(
     scripts.start.endsWith("packages/server/bin/tallystick.mjs serve --demo"),

@@ -22,7 +22,7 @@ export async function runBackup(
   const { data, archive, databaseUrl } = config
   if (databaseUrl !== undefined)
     throw new StartError(
-      "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/operating.md#back-up-a-database",
+      "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/postgresql.md#back-up-a-database",
     )
   const show = (step: BackupProgress): void => progress(lineOf(step))
   // Object storage is a separate place already, and may be larger than any disk of this machine.
