@@ -369,9 +369,10 @@ test(
     let looked = 0
     const compare = async (...words: string[]): Promise<void> => {
       const { output } = await tallystick([...words, "--help"])
-      const section = (title: string): string =>
-        output.split(`\n${title}:\n`)[1]?.split("\n\n")[0] ?? ""
-      const [options, commands] = [section("Options"), section("Commands")]
+      const after = (title: string): string => output.split(`\n${title}:\n`)[1] ?? ""
+      const [options = ""] = after("Options").split("\n\n")
+      // All groups of them.
+      const commands = after("Commands")
       const flags = [...options.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
       const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
       assert.ok(flags.length > 0)

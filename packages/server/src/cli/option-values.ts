@@ -38,7 +38,12 @@ export function secondsOf(text: string): number {
 export function timeOf(text: string): string {
   if (text === "now") return isoTime(systemClock.now())
   if (/^[0-9]+[smhd]$/.test(text)) return isoTime(systemClock.now() - secondsOf(text) * 1000)
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00Z`
+  // The service looks at the rest of it.
+  if (/^\d{4}-\d{2}-\d{2}T/.test(text)) return text
+  throw new InvalidArgumentError(
+    "It must be a time such as 2026-01-31T09:30:00Z, 2026-01-31, now, or 7d for seven days ago.",
+  )
 }
 
 export function sequenceOf(text: string): number {
