@@ -16,7 +16,17 @@ import {
   tabTo,
   watch,
 } from "./browser.ts"
-import { browser, nobody, scene, service, test, untilSigned, viewer, workspace } from "./scene.ts"
+import {
+  admin,
+  browser,
+  nobody,
+  scene,
+  service,
+  test,
+  untilSigned,
+  viewer,
+  workspace,
+} from "./scene.ts"
 
 const email = "first@example.com"
 
@@ -353,9 +363,11 @@ test("keys lead from page to page, a list names them, and Back works", async (op
   await page.getByText("There is no such page").waitFor()
 })
 
-test("overview: what waits for a checkpoint is counted again once it is sealed, and today once it ends", async (open) => {
-  const page = await open("about:blank", viewer)
+test("overview: what waits for a checkpoint is counted again once it is sealed, and today once it ends, but keys once an hour", async (open) => {
+  const page = await open("about:blank", admin)
   let pending = 3
+  let keysRead = 0
+  page.on("request", (request) => void (request.url().includes("/api-keys?") && keysRead++))
   await alterAnswers(page, "**/integrity", (text) =>
     text.replace(/"pending":\d+/, `"pending":${pending}`),
   )
@@ -368,8 +380,10 @@ test("overview: what waits for a checkpoint is counted again once it is sealed, 
   await page.clock.setFixedTime(Date.now() + 86_400_000)
   await Promise.all([
     page.waitForRequest("**/events/timeline?*"),
+    page.waitForRequest("**/api-keys?*"),
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))"),
   ])
+  assert.equal(keysRead, 2)
 })
 
 test("overview: today is a day of the zone that the page shows", async (open) => {

@@ -5,7 +5,7 @@ import type { Told } from "../../ask.ts"
 import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
-import { dayMs, weekMs } from "../../parts/spans.ts"
+import { dayMs, hourMs, weekMs } from "../../parts/spans.ts"
 import { verdictOf } from "../chain/chain-verdict.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { everyKey } from "../every-item.ts"
@@ -24,11 +24,12 @@ const unusedMs = 90 * dayMs
 const soonMs = weekMs
 
 export function attention(desk: Desk): Part {
+  const keys = keysFor(desk)
   return part<readonly Concern[]>({
     className: "attention-list",
     title: "Needs attention",
     beside: (concerns) => concerns.length > 0 && <span class="quiet">{concerns.length}</span>,
-    ask: () => concernsOf(desk),
+    ask: () => concernsOf(desk, keys),
     draw: (concerns) =>
       concerns.length === 0 ? (
         <p class="soft small state">
@@ -53,10 +54,24 @@ export function attention(desk: Desk): Part {
   })
 }
 
-async function concernsOf(desk: Desk): Promise<Told<readonly Concern[]>> {
+type Keys = ReturnType<typeof everyKey>
+
+/** A chain grows every second, and its keys seldom change: they are read once an hour. */
+function keysFor(desk: Desk): () => Keys {
+  let read: { readonly atMs: number; readonly keys: Keys } | undefined
+  return async () => {
+    if (read === undefined || Date.now() - read.atMs > hourMs)
+      read = { atMs: Date.now(), keys: everyKey(desk) }
+    const told = await read.keys
+    if (!told.ok) read = undefined
+    return told
+  }
+}
+
+async function concernsOf(desk: Desk, keys: () => Keys): Promise<Told<readonly Concern[]>> {
   const chain = await unchecked(desk)
   if (!chain.ok || !desk.isAdmin) return chain
-  const told = await everyKey(desk)
+  const told = await keys()
   return told.ok ? { ok: true, value: [...chain.value, ...ofKeys(desk, told.value)] } : told
 }
 
