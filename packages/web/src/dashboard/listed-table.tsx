@@ -1,6 +1,6 @@
 // A paged list as a table: newest first, with a button for older items.
 
-import type { Refusal, Told } from "../ask.ts"
+import type { Told } from "../ask.ts"
 import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { CopyCurl } from "../parts/curl.tsx"
@@ -61,20 +61,26 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
   const place = elementOf(<div class="paged" />)
   let items: readonly Item[] = []
   let latest: object | undefined
-  const reload = (): void => void next()
-  async function next(cursor?: string): Promise<void> {
+  const reload = (): void => void next(undefined, items.length)
+  /** `least`: how many items to load, so that a list that is loaded again keeps its pages. */
+  async function next(from?: string, least = 0): Promise<void> {
     const wanted = (latest = {})
+    let found = from === undefined ? [] : items
+    let cursor = from
     place.setAttribute("aria-busy", "true")
-    const told = await load(cursor)
-    // The list was loaded again meanwhile.
-    if (latest !== wanted) return
-    place.setAttribute("aria-busy", "false")
-    if (!told.ok) return draw(cursor, told.refusal)
-    const page = itemsOf(told.value)
-    items = cursor === undefined ? page : [...items, ...page]
-    draw(told.value.nextCursor)
+    do {
+      const told = await load(cursor)
+      // The list was loaded again meanwhile.
+      if (latest !== wanted) return
+      if (!told.ok) return draw(cursor, { ...told, retry: () => void next(from, least) })
+      found = [...found, ...itemsOf(told.value)]
+      cursor = told.value.nextCursor ?? undefined
+    } while (cursor !== undefined && found.length < least)
+    items = found
+    draw(cursor)
   }
-  function draw(cursor: string | null | undefined, refusal?: Refusal): void {
+  function draw(cursor: string | undefined, refused?: Parameters<typeof RefusedPart>[0]): void {
+    place.setAttribute("aria-busy", "false")
     if (items.length > 0) shown?.(items)
     redraw(
       place,
@@ -82,15 +88,13 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
         {items.length > 0 ? (
           <Table columns={columns(reload)} items={items} isOver={isOver} />
         ) : (
-          refusal === undefined && <p class="soft">{empty}</p>
+          refused === undefined && <p class="soft">{empty}</p>
         )}
       </>,
       <>
-        {refusal !== undefined && (
-          <RefusedPart refusal={refusal} retry={() => void next(cursor ?? undefined)} />
-        )}
+        {refused !== undefined && <RefusedPart {...refused} />}
         <p class="actions older">
-          {refusal === undefined && typeof cursor === "string" && (
+          {refused === undefined && cursor !== undefined && (
             <Button onClick={waiting(() => next(cursor))}>Show older</Button>
           )}
           <CopyCurl url={url} />
