@@ -420,14 +420,39 @@ test("saved settings are those that were changed, and no older ones", async (ope
   assert.deepEqual([saved.name, saved.hotDays], ["Acme", 60])
 })
 
-test("a new version of a policy that is being written is not begun again", async (open) => {
-  const page = await open("policies/website", admin)
+test("a new version of a policy that is being written is not begun again, nor left without a question", async (open) => {
+  const page = await open("packs", admin)
+  await page.getByRole("link", { name: "Policies" }).click()
   const begin = page.getByRole("button", { name: "New version" })
   await begin.click()
-  await page.getByLabel("Text").fill("We keep names.")
+  const text = page.getByLabel("Text", { exact: true }).first()
+  await text.fill("We keep names.")
   await Promise.all([page.waitForResponse(/published-policy/), begin.click()])
   await giveTime(page)
-  assert.equal(await page.getByLabel("Text").inputValue(), "We keep names.")
+  await page.getByRole("link", { name: "Skip to content" }).focus()
+  await page.keyboard.press("Enter")
+  await page.waitForURL("**#main")
+  await page.goBack()
+  const stay = page.getByRole("dialog").getByRole("button", { name: "Cancel" })
+  for (const leave of [
+    () => page.keyboard.type("gk"),
+    () => page.getByRole("link", { name: "Chain", exact: true }).click(),
+    () => page.goBack(),
+    () => page.locator(".editor").getByRole("button", { name: "Cancel" }).click(),
+  ]) {
+    await leave()
+    await stay.click()
+    assert.equal(await text.inputValue(), "We keep names.")
+    assert.equal(new URL(page.url()).pathname, "/ui/policies")
+  }
+  const asked = page.waitForEvent("dialog")
+  await page.evaluate("setTimeout(() => location.reload())")
+  const question = await asked
+  assert.equal(question.type(), "beforeunload")
+  await question.dismiss()
+  await page.goBack()
+  await page.getByRole("button", { name: "Leave", exact: true }).click()
+  await page.getByRole("heading", { name: "Evidence packs" }).waitFor()
 })
 
 test("counts of consents are of the days that were chosen last", async (open) => {
@@ -471,11 +496,11 @@ test("a new pack counts the entries of the search that stands there", async (ope
   assert.equal(await count.textContent(), all)
 })
 
-test("no project is missing where one is chosen, however many there are", async (open) => {
+test("of very many projects none is missing where one is chosen, and a list keeps its pages", async (open) => {
   const { id, path } = await makeWorkspace(service)
   const names = Array.from({ length: 104 }, (_, at) => `project-${String(at).padStart(3, "0")}`)
   for (const name of names) await make(service.root, `${path}/projects`, { id: name })
-  const person = await join(service, path, "viewer", "many@example.com")
+  const person = await join(service, path, "admin", "many@example.com")
   const page = await open("about:blank", person)
   for (const [name, chosen] of [
     ["policies", names[3]],
@@ -495,5 +520,14 @@ test("no project is missing where one is chosen, however many there are", async 
   }
   await page.goto(`${service.url}/ui/people/usr_1?step=consents&workspace=${id}`)
   await page.getByLabel("Project").locator("option").nth(104).waitFor({ state: "attached" })
+
+  await page.goto(`${service.url}/ui/settings?workspace=${id}`)
+  await page.getByRole("button", { name: "Show older" }).click()
+  const row = page.getByRole("row", { name: "project-020" })
+  await row.getByRole("button", { name: "Change" }).click()
+  await page.getByRole("dialog").getByLabel("Name").fill("Twenty")
+  await page.getByRole("dialog").getByRole("button", { name: "Save" }).click()
+  await row.getByText("Twenty").waitFor()
+  assert.equal(await page.locator(".list tbody tr").count(), 100)
   await expectChain(service.root, id)
 })

@@ -43,6 +43,18 @@ test("explorer: every row is recomputed, and scrolling loads older ones", async 
     print()
   })`)
   assert.equal(printed, 250)
+
+  // Back leads to these rows, where they were; a link leads to the newest ones.
+  await page.evaluate("scrollTo(0, 5000)")
+  await page.keyboard.type("gc")
+  await page.getByText("Check it yourself").waitFor()
+  assert.equal(await page.evaluate("scrollY"), 0)
+  await page.goBack()
+  await recomputed(page, "All 250 rows on this page recomputed")
+  assert.equal(await page.evaluate("scrollY"), 5000)
+  await page.keyboard.type("gcge")
+  await recomputed(page, "All 100 rows on this page recomputed")
+  assert.equal(await page.evaluate("scrollY"), 0)
 })
 
 test("explorer: a time is typed in the zone that the page shows", async (open) => {

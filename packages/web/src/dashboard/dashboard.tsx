@@ -5,7 +5,8 @@ import { ask, type Refusal } from "../ask.ts"
 import { keepText } from "../kept.ts"
 import { showCutText } from "../parts/cut-text.ts"
 import { closeDialogs, isHeld, leaveDialogs, openDialog } from "../parts/dialog.tsx"
-import { RefusedLine } from "../parts/form.tsx"
+import { asksBefore } from "../parts/form-dialog.tsx"
+import { RefusedLine, unsaved } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { holdSecret } from "../parts/secret.tsx"
 import { root } from "../place.ts"
@@ -124,8 +125,8 @@ export function showDashboard(parts: DashboardParts): void {
     void opened.chain.look()
     return opened
   }
-  function draw(): void {
-    const place = currentPlace()
+  function draw(isBack: boolean): void {
+    const place = { ...currentPlace(), isBack }
     const workspace = reach.namedIn(place)
     nameWorkspace(place, workspace)
     const isSame = place.page === shown?.page && workspace === shown.workspace
@@ -141,8 +142,7 @@ export function showDashboard(parts: DashboardParts): void {
     keys.use(view.shortcuts ?? [])
     shell.main.replaceChildren(view.node)
     announce(view.title)
-    // Tab goes on at its beginning.
-    if (isLeft) shell.main.focus({ preventScroll: true })
+    if (isLeft) beginAt(shell.main, isBack)
   }
   keepFocus(over.signal)
   document.addEventListener("click", (event) => follow(event, go), over)
@@ -150,27 +150,47 @@ export function showDashboard(parts: DashboardParts): void {
   show()
 }
 
-/** Going to an address, also by Back and Forward. A secret that is not stored yet keeps the page. */
-function navigation(draw: () => void, over: AbortController) {
+/** Another page begins at its top; Tab goes on there. */
+function beginAt(main: HTMLElement, isBack: boolean): void {
+  if (!isBack) scrollTo(0, 0)
+  main.focus({ preventScroll: true })
+}
+
+/**
+ * Going to an address, also by Back and Forward. A secret that is not stored yet keeps the page, and
+ * unsaved work asks.
+ */
+function navigation(draw: (isBack: boolean) => void, over: AbortController) {
   let address = ""
-  const show = (): void => {
-    draw()
+  const show = (isBack = false): void => {
+    draw(isBack)
     address = location.href
   }
   const moved = (): void => {
-    if (leaveDialogs()) show()
+    // To another part of this page.
+    if (withoutHash(address) === withoutHash(location.href)) return
+    if (leaveDialogs() && !asksBefore(() => history.back())) show(true)
     else history.pushState(null, "", address)
   }
+  const hold = (event: Event): void => {
+    if (isHeld() || unsaved() !== null) event.preventDefault()
+  }
   addEventListener("popstate", moved, over)
-  addEventListener("beforeunload", (event) => isHeld() && event.preventDefault(), over)
-  const go: Desk["go"] = (href, how) => {
-    if (holdSecret()) return
+  addEventListener("beforeunload", hold, over)
+  /** Returns whether it went there. */
+  const go = (href: string, how?: "replace"): boolean => {
+    if (holdSecret() || asksBefore(() => go(href, how))) return false
     closeDialogs()
     if (how === "replace") history.replaceState(null, "", href)
     else history.pushState(null, "", href)
     show()
+    return true
   }
   return { show, go }
+}
+
+function withoutHash(href: string): string {
+  return href.replace(/#.*/, "")
 }
 
 /** Of several requests under way, each is refused, and waits for the same person. */
@@ -228,6 +248,7 @@ function reachOf({ member }: Session, workspaces: readonly string[]) {
 }
 
 async function signOut(leave: () => void, working: Desk["working"]): Promise<void> {
+  if (asksBefore(() => void signOut(leave, working))) return
   working(true)
   const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
   working(false)
@@ -255,7 +276,7 @@ function nameWorkspace({ query }: Place, workspace: string): void {
  * Follows links within the dashboard without loading a document. The browser follows all others,
  * and links in another tab.
  */
-function follow(event: MouseEvent, go: (href: string) => void): void {
+function follow(event: MouseEvent, go: (href: string) => boolean): void {
   const link = event.target instanceof Element ? event.target.closest("a") : null
   if (link === null || link.target !== "" || link.hasAttribute("download")) return
   const { button, ctrlKey, metaKey, shiftKey, altKey } = event
@@ -263,6 +284,5 @@ function follow(event: MouseEvent, go: (href: string) => void): void {
   const url = new URL(link.href)
   if (!isWithin(url) || (url.hash !== "" && url.pathname === location.pathname)) return
   event.preventDefault()
-  go(url.href)
-  scrollTo(0, 0)
+  if (go(url.href)) scrollTo(0, 0)
 }

@@ -1,4 +1,4 @@
-/** A link or button that is drawn again takes the focus again. Without it, a screen reader is lost. */
+/** A link, button or menu that is drawn again takes the focus again. Without it, a screen reader is lost. */
 export function keepFocus(signal: AbortSignal): void {
   let last: EventTarget | null = null
   const drawn = (): void => {
@@ -6,7 +6,7 @@ export function keepFocus(signal: AbortSignal): void {
     const name = nameOf(last)
     last = null
     if (document.activeElement !== document.body) return
-    const same = [...document.querySelectorAll<HTMLElement>("a, button")].filter(
+    const same = [...document.querySelectorAll<HTMLElement>("a, button, select")].filter(
       (each) => nameOf(each) === name && each.checkVisibility(),
     )
     if (same.length === 1) same[0]?.focus({ preventScroll: true })

@@ -9,7 +9,6 @@ import "./dashboard.css"
 import type { Session, WorkspaceList } from "@tallystick/client/wire"
 import { askJson, type Told } from "../ask.ts"
 import { keepText } from "../kept.ts"
-import { closeDialogs } from "../parts/dialog.tsx"
 import { openPage, type Page } from "../parts/page.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { root } from "../place.ts"
@@ -35,7 +34,7 @@ signedIn.watch(() => {
   if (now === paused?.id) return goOn()
   if (now === "") forgetMarks()
   // What is still open there is not for who comes now.
-  closeDialogs()
+  document.body.replaceChildren()
   location.reload()
 })
 

@@ -9,6 +9,8 @@ export interface Place {
   /** The rest of the path: an entry, or the type and id of a thing. */
   readonly rest: readonly string[]
   readonly query: URLSearchParams
+  /** The reader came by Back or Forward. */
+  readonly isBack?: boolean
 }
 
 /** Without absent or empty values. */

@@ -3,8 +3,8 @@
 import type { Told } from "../ask.ts"
 import { elementOf } from "../elements/elements.ts"
 import type { Child } from "../elements/jsx-runtime.ts"
-import { openDialog } from "./dialog.tsx"
-import { Form, type FormProps } from "./form.tsx"
+import { closeDialogs, openDialog } from "./dialog.tsx"
+import { Form, unsaved, type FormProps } from "./form.tsx"
 import { showSecret } from "./secret.tsx"
 
 interface FormDialog<Value> extends Omit<FormProps<Value>, "cancel"> {
@@ -34,6 +34,24 @@ interface Confirmation<Value> {
 /** Asks before an action that cannot be undone. */
 export function confirm<Value>({ says, act, ...form }: Confirmation<Value>): void {
   openForm({ ...form, submit: act, children: <p class="soft">{says}</p> })
+}
+
+/** Returns whether there is unsaved work, and asks whether to lose it by doing this. */
+export function asksBefore(act: () => void): boolean {
+  const work = unsaved()
+  if (work === null) return false
+  closeDialogs()
+  confirm({
+    title: "Leave without saving?",
+    says: "What you have typed here is lost.",
+    action: "Leave",
+    act: async () => ({ ok: true, value: undefined }),
+    done() {
+      work.removeAttribute("data-unsaved")
+      act()
+    },
+  })
+  return true
 }
 
 interface SecretDialog<Value> extends FormDialog<Value> {

@@ -38,7 +38,7 @@ export function Field({
   isMono = false,
   ...rules
 }: FieldProps) {
-  const id = `field-${name}`
+  const id = idFor(name)
   const shared = {
     id,
     name,
@@ -70,6 +70,13 @@ export function Field({
   )
 }
 
+/** A dialog may have a field with the name of one in the page below it. */
+function idFor(name: string): string {
+  let id = `field-${name}`
+  while (document.getElementById(id) !== null) id += "-"
+  return id
+}
+
 interface ChoiceProps {
   readonly name: string
   readonly label: string
@@ -79,7 +86,7 @@ interface ChoiceProps {
 }
 
 export function Choice({ name, label, options, value, hint }: ChoiceProps) {
-  const id = `field-${name}`
+  const id = idFor(name)
   return (
     <div class="form-row">
       <label for={id}>{label}</label>
@@ -118,10 +125,18 @@ export interface FormProps<Value> {
   /** Goes on with the answer. */
   readonly done?: (value: Value) => void
   readonly cancel?: () => void
+  /** What is typed here is work: leaving the page asks first. */
+  readonly isWork?: boolean
   readonly children?: Child
 }
 
-export function Form<Value>({ action, submit, done, cancel, children }: FormProps<Value>) {
+/** A form with work that is not saved. */
+export function unsaved(): HTMLElement | null {
+  return document.querySelector("form[data-unsaved]")
+}
+
+export function Form<Value>(props: FormProps<Value>) {
+  const { action, submit, done, cancel, isWork = false, children } = props
   const refused = elementOf(<div role="alert" />)
   const buttons = elementOf(
     <p class="actions">
@@ -140,13 +155,19 @@ export function Form<Value>({ action, submit, done, cancel, children }: FormProp
     refused.replaceChildren()
     const told = await submit(new FormData(event.target))
     wait(false)
-    if (told.ok) return done?.(told.value)
+    if (told.ok) {
+      delete event.target.dataset["unsaved"]
+      return done?.(told.value)
+    }
     redraw(refused, <RefusedLine refusal={told.refusal} />)
     // A button that is disabled loses the focus.
     if (document.activeElement === document.body && focused instanceof HTMLElement) focused.focus()
   }
+  const typed = ({ currentTarget }: Event): void => {
+    if (isWork && currentTarget instanceof HTMLFormElement) currentTarget.dataset["unsaved"] = ""
+  }
   return (
-    <form class="form" onSubmit={(event: Event) => void send(event)}>
+    <form class="form" onSubmit={(event: Event) => void send(event)} onInput={typed}>
       {children}
       {refused}
       {buttons}
@@ -183,7 +204,7 @@ function Line({ refusal: { code, detail, requestId }, retry }: RefusedLineProps)
           in="code"
           class="quiet"
         />
-        {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}
+        {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}{" "}
         {retry !== undefined && (
           <Button kind="plain" onClick={retry}>
             Try again

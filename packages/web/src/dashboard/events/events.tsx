@@ -51,17 +51,17 @@ function createExplorer(desk: Desk, { query }: Place) {
   const { panel } = entry
   let shown = ""
 
-  function moved({ query: said, rest: [name] }: Place): void {
+  function moved({ query: said, rest: [name], isBack }: Place): void {
     const next = address.asked(said)
     // After a first run something may have been recorded.
-    if (JSON.stringify(next) !== shown || !node.isConnected) ask(next)
+    if (JSON.stringify(next) !== shown || !node.isConnected) ask(next, isBack)
     if (!node.isConnected) page.replaceChildren(node)
     panel.show(name)
     draw()
   }
-  function ask(asked: Asked): void {
+  function ask(asked: Asked, isBack = false): void {
     shown = JSON.stringify(asked)
-    finding.ask(asked)
+    finding.ask(asked, isBack)
     controls.show(asked)
     list.waiting()
     void desk.chain.look()

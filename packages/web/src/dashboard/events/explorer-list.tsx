@@ -65,8 +65,10 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
   /** Called when the rows have arrived, because counts are requested after them. */
   function found(): void {
     arrivals.stop()
-    const { rows } = finding
+    const { rows, top } = finding
     if (rows?.refusal !== undefined) return
+    // The rows are drawn next.
+    if (top !== undefined) queueMicrotask(() => scrollTo(0, top))
     announce(counted(rows?.total ?? 0, "entry", "entries"))
     follow()
     count()

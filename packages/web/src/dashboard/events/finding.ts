@@ -3,6 +3,7 @@
 import type { EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
+import { keepList, leftList } from "./left-lists.ts"
 import { createActorNames } from "./actor-names.ts"
 import { filterOf, type Asked } from "./asked.ts"
 import { listPlaceAt } from "./list-place.ts"
@@ -27,6 +28,7 @@ export function createFinding(parts: FindingParts, first: Asked) {
   let filter: Query = {}
   let rows: Rows | undefined
   let coming: Rows | undefined
+  let top: number | undefined
   const names = createActorNames()
   function changedIn(which: Rows): void {
     if (which === coming) {
@@ -38,6 +40,9 @@ export function createFinding(parts: FindingParts, first: Asked) {
     if (which !== rows) return
     names.learn(which.all)
     changed()
+  }
+  const leave = (): void => {
+    if (rows !== undefined) keepList(desk, nameOf(asked), rows)
   }
   return {
     get asked() {
@@ -55,15 +60,23 @@ export function createFinding(parts: FindingParts, first: Asked) {
       return rows
     },
     names,
-    ask(next: Asked): void {
+    /** Where the page was when this list was left, if the reader came back to it. */
+    get top() {
+      return top
+    },
+    ask(next: Asked, isBack = false): void {
+      leave()
       asked = next
       at = new Date()
+      const left = isBack ? leftList(desk, nameOf(asked)) : undefined
+      top = left?.top
       const asks = (filter = filterOf(asked, at))
       const made = createRows({
         load: (cursor, limit) =>
           desk.get<EventsPage>(["events"], { ...asks, cursor, limit, include: "proof" }),
         recompute: (entries) => recomputer.recompute(entries),
         ...(asked.at !== undefined && { place: listPlaceAt(desk, asks, asked.at) }),
+        ...(left && { left: left.rows }),
         changed: () => changedIn(made),
       })
       coming = made
@@ -72,6 +85,7 @@ export function createFinding(parts: FindingParts, first: Asked) {
     },
     /** Drops what is still to come. */
     close(): void {
+      leave()
       if (coming !== undefined) desk.working(false)
       rows = coming = undefined
     },
@@ -83,4 +97,8 @@ export function createFinding(parts: FindingParts, first: Asked) {
         limit: 50,
       }),
   }
+}
+
+function nameOf(asked: Asked): string {
+  return JSON.stringify(asked)
 }

@@ -44,6 +44,8 @@ interface RowsParts {
   readonly recompute: (entries: readonly ListedEntry[]) => Promise<readonly Recomputed[]>
   /** Where the list begins, if not at the newest. */
   readonly place?: ListPlace
+  /** The rows of the same list when it was left. */
+  readonly left?: RowsState
   /** Called after each change. */
   readonly changed: () => void
 }
@@ -74,9 +76,9 @@ const pageRows = 100
 /** Rows in memory: each takes some 2 kB. */
 const keptRowsMax = 5000
 
-export function createRows({ load, recompute, place, changed }: RowsParts): Rows {
-  const now: Mutable<RowsState> = { ...nothing }
-  let nextCursor = 0
+export function createRows({ load, recompute, place, left, changed }: RowsParts): Rows {
+  const now: Mutable<RowsState> = { ...(left ?? nothing), isLoading: false, refusal: undefined }
+  let nextCursor = now.all.at(-1)?.sequence ?? 0
   let askedAgain: number | undefined
   /** One request at a time. */
   async function loading(page: () => Promise<void>): Promise<void> {
@@ -153,7 +155,7 @@ export function createRows({ load, recompute, place, changed }: RowsParts): Rows
     nextCursor = now.all.at(-1)?.sequence ?? 0
   }
   return Object.assign(now, {
-    begin: () => loading(first),
+    begin: () => (left === undefined ? loading(first) : Promise.resolve().then(changed)),
     older: () => loading(async () => take(await load(nextCursor, pageRows), now.all)),
     newer: () => loading(newer),
     again,

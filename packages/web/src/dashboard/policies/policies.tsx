@@ -14,7 +14,7 @@ import type { Told } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button, IconButton } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
-import { confirm } from "../../parts/form-dialog.tsx"
+import { asksBefore, confirm } from "../../parts/form-dialog.tsx"
 import { Field, Form, RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
@@ -241,7 +241,13 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
     place,
     <section class="editor" aria-label="New version">
       <h2>Version {version}</h2>
-      <Form action={`Publish version ${version}`} submit={submit} done={published} cancel={close}>
+      <Form
+        action={`Publish version ${version}`}
+        submit={submit}
+        done={published}
+        cancel={() => asksBefore(close) || close()}
+        isWork
+      >
         {sections}
         <p class="actions">
           <Button onClick={() => add()}>

@@ -224,6 +224,7 @@ function WorkspaceForm({
           <Form
             action="Save"
             submit={submit}
+            isWork
             done={() => redraw(saved, <>The settings are saved.</>)}
           >
             <WorkspaceFields workspace={workspace} />
