@@ -64,7 +64,7 @@ test("verificationUrl leads a browser to the page: consistent, then genuine with
   await expectAccessible(page)
   await tabTo(page, /trust this key/)
   await page.keyboard.press("Enter")
-  await title(page).getByText("This receipt is genuine").waitFor()
+  await title(page).getByText("This receipt is genuine").and(page.locator(":focus")).waitFor()
   assert.match(await page.title(), /^This receipt is genuine/)
   assert.equal(await page.locator("[role=status]").first().textContent(), "This receipt is genuine")
   await expectAccessible(page)

@@ -64,6 +64,8 @@ function offer(): void {
     if (got.ok) return show(got.value)
     const { refusal } = got
     button.removeAttribute("disabled")
+    // It has lost it.
+    button.focus()
     if (isLinkOver(refusal)) page.show(<LinkOver code={refusal.code} whom={workspace} />)
     else if (isHidden(refusal)) page.show(<Nothing />)
     else redraw(place, <Refused refusal={refusal} retry={() => void fetchPack()} isPart />)
@@ -96,9 +98,10 @@ function show(file: File): void {
     offer()
   })
   const unwatch = trustedKeys.watch(() => job.recheck())
+  const title = elementOf(<h1 tabIndex={-1}>Evidence pack</h1>)
   page.show(
     <section class="top">
-      <h1>Evidence pack</h1>
+      {title}
       <div class="actions pack-actions">
         <Button kind="main" onClick={() => save(file.name, file, file.type)}>
           <Icon of={saveIcon} /> Save the pack
@@ -108,6 +111,7 @@ function show(file: File): void {
     job.place,
     <TrustedKeys />,
   )
+  title.focus()
 }
 
 function Nothing() {

@@ -28,13 +28,14 @@ export function Verdict({
   isPart = false,
   children,
 }: VerdictProps) {
+  const Title = isPart ? "h2" : "h1"
   return (
     <div class="verdict">
       <span class={`seal ${tone}`}>
         <Icon of={icon} />
       </span>
       <div>
-        {isPart ? <h2>{title}</h2> : <h1>{title}</h1>}
+        <Title tabIndex={-1}>{title}</Title>
         {children}
       </div>
     </div>

@@ -155,17 +155,13 @@ function verdictSentence(outcome: Outcome, recorded: Child, failure: string): Ch
     case "unsealed":
       return (
         <>
-          {recorded}. No signed checkpoint covers it: signing is stuck, or the ledger was continued
-          under new keys before one did, and only its newer checkpoints prove this entry. Ask
-          whoever runs it.
+          {recorded}. No signed checkpoint covers it: signing is stuck, or the ledger has new keys
+          by now, whose checkpoints alone prove this entry. Ask whoever runs it.
         </>
       )
     case "gone":
       return (
-        <>
-          {recorded}. Its content is not here any more, as after its retention. That it stood there
-          is still proven.
-        </>
+        <>{recorded}. Its content is gone, as after its retention. That it stood there is proven.</>
       )
     case "unproven":
       return "The answer has no proof to compute from."
@@ -215,14 +211,7 @@ function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
     if (row.name !== "Key" || vkey === undefined) return undefined
     if (row.state === "attention")
       return (
-        <button
-          type="button"
-          id="pin"
-          class="plain"
-          aria-expanded={false}
-          aria-controls="key-panel"
-          onClick={turnPanel}
-        >
+        <button type="button" id="pin" class="plain" aria-expanded={false} onClick={turnPanel}>
           how to pin
         </button>
       )

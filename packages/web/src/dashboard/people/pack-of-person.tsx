@@ -1,5 +1,5 @@
 // A pack of everything that a person did and that was done to them. These are two searches, so
-// their entries are gathered here, and the pack names their receipts.
+// their entries are gathered here, and the pack names their receipts. A long history is several packs.
 
 import type { Pack } from "@tallystick/client/wire"
 import { invalid, type Told } from "../../ask.ts"
@@ -8,22 +8,31 @@ import { counted } from "../../parts/counted.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
+import { packReceiptsMax, packsOf } from "./packs-of.ts"
 
-/** The service's limit. */
-const packReceiptsMax = 10_000
+const packsMax = 10
+/** With “, 10 of 10” behind it, it is as long as the service takes. */
+const titleMax = 190
 
 export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {
   const status = elementOf(<p class="soft small" role="status" />)
-  const submit = async (values: FormData): Promise<Told<Pack>> => {
+  const submit = async (values: FormData): Promise<Told<readonly Pack[]>> => {
     const gathered = await gather(desk, id, (count) =>
       redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
     )
     if (!gathered.ok) return gathered
-    const pack = { title: textIn(values, "title"), receiptIds: gathered.value }
-    return desk.send("POST", ["evidence-packs"], pack)
+    const packs: Pack[] = []
+    for (const wanted of packsOf(textIn(values, "title") ?? "", gathered.value)) {
+      const told = await desk.send<Pack>("POST", ["evidence-packs"], wanted)
+      if (!told.ok) return told
+      packs.push(told.value)
+      redraw(status, <>{counted(packs.length, "pack", "packs")} made</>)
+    }
+    return { ok: true, value: packs }
   }
-  const open = ({ packId }: Pack): void => {
-    const href = desk.link(["packs", packId])
+  const open = ([first, ...more]: readonly Pack[]): void => {
+    const only = more.length === 0 && first !== undefined ? [first.packId] : []
+    const href = desk.link(["packs", ...only])
     // The reader may have gone on to something else.
     if (status.isConnected) desk.go(href)
     else redraw(status, <a href={href}>The pack is made</a>)
@@ -33,10 +42,16 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
       <h2>All of it, to keep</h2>
       <p class="soft">
         A pack of every entry of the history that you may read. Whoever has it checks it without
-        this service, and reads the names and e-mails of everybody in it: those of others, too.
+        this service, and reads the names and e-mails of everybody in it: those of others, too. More
+        than 10,000 entries are several packs.
       </p>
       <Form action="Make the pack" submit={submit} done={open}>
-        <Field name="title" label="Title" value={`What is known of ${id}`} maxLength={200} />
+        <Field
+          name="title"
+          label="Title"
+          value={`What is known of ${id}`.slice(0, titleMax)}
+          maxLength={titleMax}
+        />
         {status}
       </Form>
     </>
@@ -56,8 +71,8 @@ async function gather(
     if (!told.ok) return told
     receiptIds.push(...told.value.events.map(({ receipt }) => receipt))
     tell(receiptIds.length)
-    if (receiptIds.length > packReceiptsMax)
-      return invalid("a pack holds up to 10,000 entries: make several, by searches under Events")
+    if (receiptIds.length > packsMax * packReceiptsMax)
+      return invalid("these are more than 100,000 entries: make packs of searches under Events")
     if (!told.value.hasMore) break
     cursor = told.value.nextCursor
   }
