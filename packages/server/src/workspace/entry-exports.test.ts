@@ -9,8 +9,12 @@ import { expectChain } from "../store/expect-chain.ts"
 import { createEntryExports } from "./entry-exports.ts"
 import { instance, openTestHouse } from "./test-house.ts"
 
-/** Exports of 3,000 sequences, each of which becomes a line. */
-async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
+/** Exports of 3,000 sequences, or as many as it is given, each of which becomes a line. */
+async function openHouse(
+  bend: Partial<EntryExporter> = {},
+  append: () => unknown = () => {},
+  matches = 3000,
+) {
   const { served, workspaces, parts } = openTestHouse({ append })
   const acme = await workspaces.create(instance, { id: "acme" })
   const exporter: EntryExporter = {
@@ -28,7 +32,7 @@ async function openHouse(bend: Partial<EntryExporter> = {}, append = () => {}) {
     store: served,
     queries: {
       matches: async function* () {
-        for (let from = 1; from <= 3000; from += 1000)
+        for (let from = 1; from <= matches; from += 1000)
           yield Array.from({ length: 1000 }, (_, at) => from + at)
       },
     } satisfies Pick<Queries, "matches">,
@@ -113,6 +117,20 @@ test("if the client leaves, the export ends, is recorded, and frees its place", 
   }
   for (const [at, one] of (await said()).entries())
     if (at % 2 === 1) assert.partialDeepStrictEqual(one, { complete: false })
+  await finish()
+})
+
+test("an export of nothing, whose client left while it was recorded, is incomplete and frees its place", async () => {
+  const leaving = new AbortController()
+  let isLeaving = false
+  const bend = { head: async () => Buffer.alloc(0) }
+  const { begin, said, finish } = await openHouse(bend, () => isLeaving && leaving.abort(), 0)
+  isLeaving = true
+  const { content } = await begin(leaving.signal)
+  await assert.rejects(buffer(content), { name: "AbortError" })
+  assert.ok(content.closed)
+  const [, ended] = await said()
+  assert.partialDeepStrictEqual(ended, { entries: 0, complete: false })
   await finish()
 })
 

@@ -116,7 +116,7 @@ interface Started {
  */
 async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Uint8Array> {
   const { exporter, report } = parts
-  const { by, workspace, request, sequence, receipt } = started
+  const { by, workspace, request, signal, sequence, receipt } = started
   const { format } = request
   const file = createFile(format)
   let isRecorded = false
@@ -126,6 +126,8 @@ async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Ui
     await recordEventsExportEnd(parts, by, workspace, metadata)
   }
   try {
+    // Nobody would read the bytes to their end, and the export would never give its place back.
+    signal.throwIfAborted()
     const head = await exporter.head(format)
     file.add({ bytes: head, taken: 0, broken: 0 })
     if (head.length > 0) yield head
