@@ -14,10 +14,11 @@ interface House {
   grow(): void
   /** Ends all sleeps: the beat, and the pause between two growths. */
   wakeAll(): void
-  /** Follows the workspace after a sequence. */
+  /** Follows a workspace, usually acme, after a sequence. */
   follow(
     after: number,
     signal?: AbortSignal,
+    workspace?: string,
   ): AsyncGenerator<FeedPage, void, undefined> & { nextEntries(): Promise<readonly number[]> }
 }
 
@@ -64,9 +65,9 @@ function openHouse(
     wakeAll() {
       for (const wake of sleepers.splice(0)) wake()
     },
-    follow(after, signal = new AbortController().signal) {
+    follow(after, signal = new AbortController().signal, workspace = "acme") {
       const asked = { wanted: { system: "without" }, storage: "all", after } as const
-      const pages = feed.follow("acme", { ...asked, limit: 9, bytesMax: 1024 }, signal)
+      const pages = feed.follow(workspace, { ...asked, limit: 9, bytesMax: 1024 }, signal)
       const nextEntries = async (): Promise<readonly number[]> => {
         for (;;) {
           const { value } = await pages.next()
@@ -159,6 +160,50 @@ test("a client that leaves frees its place, and the next one is served", { timeo
   house.wakeAll()
   assert.deepEqual((await beaten).value?.sequences, [])
   house.feed.close()
+})
+
+test(
+  "when all places are taken, the workspace with the most followers loses its oldest",
+  { timeout },
+  async () => {
+    const house = openHouse((page) => page, { followersMax: 3 })
+    const follow = (workspace: string) => house.follow(0, undefined, workspace)
+    const greedy = [follow("greedy"), follow("greedy"), follow("greedy")] as const
+    for (const one of greedy) await one.next()
+    const waiting = greedy[0].nextEntries()
+    const acme = follow("acme")
+    await acme.next()
+    assert.deepEqual(await waiting, [], "it ends, though it sleeps and nothing wakes it")
+    assert.equal((await greedy[0].next()).done, true)
+    for (const refused of ["greedy", "acme"])
+      await assert.rejects(follow(refused).next(), { code: "overloaded" })
+    await follow("beta").next()
+    assert.deepEqual(await greedy[1].nextEntries(), [])
+    await assert.rejects(follow("gamma").next(), { code: "overloaded" }, "each of three has one")
+    const entries = acme.nextEntries()
+    house.grow()
+    assert.deepEqual(await entries, [1], "the others go on")
+    house.feed.close()
+  },
+)
+
+test("a client that loses its place while its read is refused ends, too", { timeout }, async () => {
+  const busy = Promise.withResolvers<FeedPage>()
+  let isBusy = false
+  const house = openHouse((page) => (isBusy ? busy.promise : page), { followersMax: 2 })
+  const greedy = [house.follow(0), house.follow(0)] as const
+  for (const one of greedy) await one.next()
+  isBusy = true
+  const ends = [greedy[0].nextEntries(), greedy[1].next()] as const
+  house.grow()
+  await settled()
+  const next = house.follow(0, undefined, "beta").next()
+  await settled()
+  busy.reject(new LedgerError("overloaded", "there are too many searches"))
+  assert.deepEqual(await ends[0], [])
+  await next
+  house.feed.close()
+  await ends[1]
 })
 
 test("a stop ends a waiting client at once", { timeout }, async () => {

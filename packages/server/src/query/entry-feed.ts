@@ -16,7 +16,8 @@ export interface EntryFeed {
   /**
    * Yields pages: first the present matches, then new ones as the workspace grows, and now and then
    * an empty page, so that the caller can check its time limits. Ends when the signal is aborted,
-   * and at a stop. Throws `overloaded` at its beginning if there are too many followers.
+   * at a stop, and when another workspace gets its place. Throws `overloaded` at its beginning if
+   * there are too many followers.
    */
   follow(
     workspace: string,
@@ -45,6 +46,8 @@ interface Follower {
   isBehind: boolean
   /** An empty page is due. */
   isDue: boolean
+  /** Another workspace has got its place. */
+  isOver: boolean
   wake: () => void
 }
 
@@ -79,7 +82,7 @@ export function createFeed(parts: FeedParts): EntryFeed {
       signal.addEventListener("abort", wake)
       try {
         let { after } = request
-        while (!signal.aborted && !stop.signal.aborted) {
+        while (!signal.aborted && !stop.signal.aborted && !follower.isOver) {
           if (follower.isBehind) {
             follower.isBehind = false
             const page = await laterIfBusy(shared(name, workspace, { ...request, after }))
@@ -153,6 +156,24 @@ function createFollowers({ grown, clock, limits, onDeath }: FeedParts, stop: Abo
     }
     isBeating = false
   }
+  const leave = (workspace: string, follower: Follower): void => {
+    const followers = followersOf.get(workspace)
+    if (followers?.delete(follower) !== true) return
+    count -= 1
+    if (followers.size === 0) followersOf.delete(workspace)
+  }
+  /** The workspace with the most followers loses its oldest, so nobody can keep others out. */
+  const makeRoom = (mine: number): void => {
+    let [most, ofMost] = ["", new Set<Follower>()]
+    for (const [workspace, followers] of followersOf)
+      if (followers.size > ofMost.size) [most, ofMost] = [workspace, followers]
+    const [oldest] = ofMost
+    if (oldest === undefined || ofMost.size <= mine + 1) throw tooMany()
+    leave(most, oldest)
+    oldest.isOver = true
+    oldest.isDue = true
+    oldest.wake()
+  }
   const listen = async (): Promise<void> => {
     isListening = true
     for await (const workspaces of grown(stop)) {
@@ -171,20 +192,19 @@ function createFollowers({ grown, clock, limits, onDeath }: FeedParts, stop: Abo
     wakeAll,
     enter(workspace: string): Follower {
       const followers = followersOf.get(workspace) ?? new Set()
-      if (count >= limits.followersMax || followers.size >= limits.followersOfWorkspaceMax)
-        throw new LedgerError("overloaded", "there are too many followers; ask again in a moment")
-      const follower: Follower = { isBehind: true, isDue: true, wake: () => {} }
+      if (followers.size >= limits.followersOfWorkspaceMax) throw tooMany()
+      if (count >= limits.followersMax) makeRoom(followers.size)
+      const follower: Follower = { isBehind: true, isDue: true, isOver: false, wake: () => {} }
       followersOf.set(workspace, followers.add(follower))
       count += 1
       if (!isListening) listen().catch(onDeath)
       if (!isBeating) void beat()
       return follower
     },
-    leave(workspace: string, follower: Follower): void {
-      const followers = followersOf.get(workspace)
-      if (followers?.delete(follower) !== true) return
-      count -= 1
-      if (followers.size === 0) followersOf.delete(workspace)
-    },
+    leave,
   }
+}
+
+function tooMany(): LedgerError {
+  return new LedgerError("overloaded", "there are too many followers; ask again in a moment")
 }
