@@ -253,6 +253,11 @@ export const defaultLimits = {
   /** Exports that wait to begin; and how long: less than a client waits. */
   exportsWaitingMax: 256,
   exportWaitMs: 20_000,
+  /**
+   * How long a client may read nothing of a pack or an export while another workspace waits for its
+   * place: less than that one waits.
+   */
+  contestedStillMs: 10_000,
   /** How long a running export retries while the service is overloaded. */
   exportPatienceMs: 60_000,
   /**

@@ -35,6 +35,8 @@ export interface FairQueue {
   begin(workspace: string, signal: AbortSignal | undefined): Promise<() => void>
   /** Whether work of a workspace would begin at once. */
   hasRoom(workspace: string): boolean
+  /** Whether a workspace waits that could begin if another one had less. */
+  isShort(): boolean
 }
 
 interface Waiting {
@@ -94,6 +96,9 @@ export function createFairQueue(clock: Clock, options: FairQueueOptions): FairQu
       return () => end(workspace)
     },
     hasRoom: mayBegin,
+    isShort: () =>
+      runningInAll >= atOnceMax &&
+      queues.hasAny((workspace) => (running.get(workspace) ?? 0) < perWorkspaceMax),
   }
 }
 
@@ -106,6 +111,8 @@ interface Queues {
    */
   next(mayBegin: (workspace: string) => boolean): Waiting | undefined
   goToBack(workspace: string): void
+  /** Whether such a workspace waits. */
+  hasAny(such: (workspace: string) => boolean): boolean
 }
 
 function createQueues(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions): Queues {
@@ -177,6 +184,7 @@ function createQueues(clock: Clock, { waitingMax, waitMs, of }: FairQueueOptions
       return undefined
     },
     goToBack: (workspace) => moveToEnd(queues, workspace),
+    hasAny: (such) => queues.keys().some(such),
   }
 }
 

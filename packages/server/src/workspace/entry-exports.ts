@@ -17,7 +17,7 @@ import type { Workspace } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
 import { recordEventsExport, recordEventsExportEnd } from "./export-entries.ts"
 import type { Principal } from "./permissions.ts"
-import { sent } from "./sent-content.ts"
+import { createSending } from "./sent-content.ts"
 
 export interface ExportRequest
   extends Omit<CountRequest, "signal">, Pick<EventsExportQuery, "format" | "after"> {
@@ -60,6 +60,8 @@ export interface ExportParts {
 
 /** Bytes that may wait for the client. */
 const aheadBytes = 512 * 1024
+/** Given to the connection at once. A client that takes none in a while counts as still. */
+const blockBytes = 64 * 1024
 /** Pieces of an export that are being made or wait: one for each thread, and one ready. */
 const piecesAhead = 3
 /** Entries of a piece, if they are not large: whole frames. A piece of Parquet is a group of rows. */
@@ -68,12 +70,13 @@ const entriesOfPiece = { jsonl: 1024, csv: 1024, parquet: 8192 } as const
 export function createEntryExports(parts: ExportParts): EntryExports {
   const { store, clock, limits } = parts
   const { exportsWaitingMax: waitingMax } = limits
-  const sending = createFairQueue(clock, {
+  const send = createSending(clock, {
     of: "exports",
     atOnceMax: limits.exportsAtOnceMax,
     perWorkspaceMax: limits.exportsOfWorkspaceMax,
     waitingMax,
     waitMs: limits.exportWaitMs,
+    stillMs: limits.contestedStillMs,
   })
   // Workspaces take turns at each piece. An export that has begun waits longer than one that has not.
   const making = createFairQueue(clock, {
@@ -85,7 +88,7 @@ export function createEntryExports(parts: ExportParts): EntryExports {
   })
   return {
     begin: (by, workspace, request, signal) =>
-      sent(sending, workspace.id, signal, async () => {
+      send(workspace.id, signal, async () => {
         const { format, after, filter } = request
         const sequence = (await store.journal.head(workspace.id))?.sequence ?? 0
         const asked = { filter, format, after, sequence }
@@ -136,7 +139,8 @@ async function* bytesOf(parts: ExportParts, started: Started): AsyncGenerator<Ui
       await request.recheck()
       file.add(piece)
       report.exported(format, piece.taken)
-      yield piece.bytes
+      for (let at = 0; at < piece.bytes.length; at += blockBytes)
+        yield piece.bytes.subarray(at, at + blockBytes)
     }
     const end = await exporter.end(format, { ...file.written(), sequence })
     // Recorded before the last bytes, so an export that cannot be recorded stays incomplete.

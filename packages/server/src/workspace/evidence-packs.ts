@@ -49,7 +49,7 @@ import { mayTouch, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { signedFor, type SigningParts } from "./covering-checkpoint.ts"
 import { required } from "./required-document.ts"
-import { sent } from "./sent-content.ts"
+import { createSending, type Send } from "./sent-content.ts"
 
 export interface PackRequest {
   readonly title: string
@@ -100,7 +100,7 @@ export function createPacks(parts: PackParts): Packs {
   const { ledger, clock, limits } = parts
   const { registry } = parts.store
   const source = { ...parts.store, pace: parts.pace }
-  const { making, sending } = linesFor(clock, limits)
+  const { making, send } = linesFor(clock, limits)
 
   return {
     create: (by, workspace, { title, find }, signal) =>
@@ -173,7 +173,7 @@ export function createPacks(parts: PackParts): Packs {
       }
       // The place for sending comes first: slow clients of a workspace must not occupy places for
       // making.
-      return sent(sending, workspace.id, signal, async () => {
+      return send(workspace.id, signal, async () => {
         const { bytes, chunks } = await making.run(workspace.id, signal, make)
         signal?.throwIfAborted()
         return { bytes, content: Readable.from(whileValid(chunks, recheck)) }
@@ -216,7 +216,7 @@ async function verifierOf(
 function linesFor(
   clock: Clock,
   limits: Limits,
-): { readonly making: FairQueue; readonly sending: FairQueue } {
+): { readonly making: FairQueue; readonly send: Send } {
   const waits = { waitingMax: limits.packsWaitingMax, waitMs: limits.packWaitMs }
   const making = createFairQueue(clock, {
     ...waits,
@@ -224,13 +224,14 @@ function linesFor(
     perWorkspaceMax: limits.packsOfWorkspaceMax,
     of: "evidence packs to be made",
   })
-  const sending = createFairQueue(clock, {
+  const send = createSending(clock, {
     ...waits,
     atOnceMax: limits.packsSentAtOnceMax,
     perWorkspaceMax: limits.packsSentOfWorkspaceMax,
     of: "evidence packs to be sent",
+    stillMs: limits.contestedStillMs,
   })
-  return { making, sending }
+  return { making, send }
 }
 
 /**
