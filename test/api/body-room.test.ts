@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 import { after, test } from "node:test"
 import { expectChain } from "../chain.ts"
+import { join } from "../people.ts"
 import { eventFor, eventually, makeKey, makeWorkspace, type Client } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { expectRows } from "./table.ts"
@@ -19,13 +20,19 @@ const service = await startWatched({
 after(() => service[Symbol.asyncDispose]())
 const [acme, other] = [await makeWorkspace(service), await makeWorkspace(service)]
 
-function headOf(by: Client | undefined, path: string, length: number): string {
+function headOf(
+  by: Client | undefined,
+  path: string,
+  length: number,
+  headers: readonly string[] = [],
+): string {
   const bearer =
     by === undefined
       ? []
       : [`Authorization: Bearer ${by.bearer}`, `Idempotency-Key: ${crypto.randomUUID()}`]
   return request(service.url, `POST ${path}`, [
     ...bearer,
+    ...headers,
     "Content-Type: application/json",
     `Content-Length: ${length}`,
   ])
@@ -40,10 +47,17 @@ async function answerToHead(by: Client | undefined, path: string, length: number
 }
 
 /** A request whose body is on its way, and has reserved its memory. */
-async function arriving(by: Client | undefined, path: string, length: number): Promise<Socket> {
+async function arriving(
+  by: Client | undefined,
+  path: string,
+  length: number,
+  headers?: readonly string[],
+): Promise<Socket> {
   const { hostname, port } = new URL(service.url)
   const socket = connect(Number(port), hostname)
-  socket.write(headOf(by, path, length).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"))
+  socket.write(
+    headOf(by, path, length, headers).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"),
+  )
   const [said] = (await once(socket, "data")) as [Buffer]
   assert.match(said.toString(), /^HTTP\/1.1 100 /)
   return socket
@@ -87,6 +101,18 @@ for (const [about, by, path, length, stranger] of [
     assert.equal(again.json().error, "invalid_json")
   })
 }
+
+test("a signed-in person who sends passwords fills the memory of their address, not that of the instance key", async () => {
+  const { cookie } = await join(service, acme.path, "viewer", "eve@example.com")
+  const browser = [`Cookie: ${cookie}`, "Sec-Fetch-Site: same-origin"]
+  const asked = await Promise.allSettled(
+    Array.from({ length: 25 }, () => arriving(undefined, "/v1/session/password", 4000, browser)),
+  )
+  assert.equal((await service.root.write(eventFor(acme.id))).status, 202)
+  const sockets = asked.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
+  assert.equal(sockets.length, 1, "the others are refused unread")
+  sockets[0]?.destroy()
+})
 
 test("a key that is revoked while its request is on its way writes nothing", async () => {
   const key = await makeKey(service, acme.id, { scopes: ["write"] })

@@ -66,7 +66,7 @@ export function createRecognise(service: Guarding): Guard {
 
 /**
  * Admits a request with a body. The request counts against its workspace, or against the network of
- * an anonymous caller.
+ * a caller without one: anonymous, or a member who names none, such as with a new password.
  */
 export function admit(
   admission: Admission,
@@ -77,9 +77,10 @@ export function admit(
 ) => Place {
   return (caller, incoming, { access }) => {
     const workspace = workspaceOf(caller)
+    const isStranger = workspace === undefined && caller?.kind !== "instance"
     return admission.enter({
-      name: caller === undefined ? networkOf(incoming.address) : (workspace ?? ""),
-      isStranger: caller === undefined,
+      name: isStranger ? networkOf(incoming.address) : (workspace ?? ""),
+      isStranger,
       isWriter: access.action === "write",
     })
   }

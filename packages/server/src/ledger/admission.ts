@@ -9,11 +9,10 @@ import type { Limits } from "../limits.ts"
 /** Whoever a request is counted to. Requests of one sender share its limits. */
 export interface Sender {
   /**
-   * A workspace, or the network of an anonymous caller. Empty for callers that belong to no
-   * workspace.
+   * A workspace, or the network of a caller that names none. Empty for the instance key.
    */
   readonly name: string
-  /** Whether it has no credential. */
+  /** Whether it is a network. */
   readonly isStranger: boolean
   /**
    * Whether its body becomes entries. If the sender is a workspace, they are entries of that
