@@ -6,7 +6,7 @@ import { canonicalize } from "@tallystick/proof"
 import type { RetentionPreview } from "@tallystick/client/wire"
 import { dayMs, type Clock } from "../clock.ts"
 import { createFairQueue } from "../runtime/fair-queue.ts"
-import { createLru } from "../runtime/lru-cache.ts"
+import { createLru, type Lru } from "../runtime/lru-cache.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import type { RetentionRule, Document } from "../store/documents.ts"
 import { readState } from "../store/retention-state.ts"
@@ -41,12 +41,14 @@ export interface Previews {
   isConfirmed(workspace: string, rules: readonly RetentionRule[], token: string): boolean
 }
 
-/** Results that are remembered, and counts that are under way. */
-const rememberedMax = 64
+/** Results that are remembered, and counts that are under way, of one workspace. */
+const rememberedMax = 8
+/** Workspaces of which they are. */
+const workspacesMax = 1000
 /**
  * Counts at once: each reads a whole ledger, on the thread that makes segments for all workspaces.
  */
-const counts = { atOnceMax: 4, perWorkspaceMax: 1, waitingMax: rememberedMax, waitMs: 20_000 }
+const counts = { atOnceMax: 4, perWorkspaceMax: 1, waitingMax: 64, waitMs: 20_000 }
 
 export function createPreviews({ registry, journal, clock, due, secret }: PreviewParts): Previews {
   const key = deriveKey(secret, "retention previews")
@@ -55,7 +57,7 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
       .update(canonicalize({ workspace, rules: rules.map((rule) => ({ ...rule })), day }))
       .digest("base64url")
       .slice(0, 22)
-  const known = createLru<Under>(rememberedMax)
+  const known = createLru<Lru<Under>>(workspacesMax)
   const counting = createFairQueue(clock, { ...counts, of: "previews to be counted" })
 
   return {
@@ -70,8 +72,10 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
       const { version } = await readState(registry, id)
       const token = tokenOf(id, rules, day)
       // Entries that were recorded meanwhile cannot have expired today.
-      const name = `${id} ${version} ${token}`
-      const under = known.get(name) ?? begin(name, { id, rules, nowMs, token })
+      const name = `${version} ${token}`
+      const own = known.get(id) ?? createLru<Under>(rememberedMax)
+      known.set(id, own)
+      const under = own.get(name) ?? begin(own, name, { id, rules, nowMs, token })
       await Promise.race([under.done, clock.sleep(waitMs)])
       const { counted, of, preview } = under
       return { counted, of, preview }
@@ -85,12 +89,12 @@ export function createPreviews({ registry, journal, clock, due, secret }: Previe
     readonly token: string
   }
 
-  function begin(name: string, begun: Begun): Under {
+  function begin(own: Lru<Under>, name: string, begun: Begun): Under {
     const under: Under = { counted: 0, of: 0, preview: undefined, done: Promise.resolve() }
     under.done = counting.run(begun.id, undefined, () => countAll(under, begun))
     // Waiting requests get the error; the next request begins again.
-    under.done.catch(() => known.delete(name))
-    known.set(name, under)
+    under.done.catch(() => own.delete(name))
+    own.set(name, under)
     return under
   }
 
