@@ -186,6 +186,7 @@ test("strangers who ask for receipts and tiles of a workspace do not take its tu
     [other.reader.bearer, `${acme.path}/receipts/${receipt}`],
     [undefined, `${tile}.p/2`],
     [undefined, `${acme.path}/tlog/epochs/1/records`],
+    [undefined, `${acme.path}/tlog/keys`],
   ] as const) {
     let isOver = false
     const crowd = (async () => {

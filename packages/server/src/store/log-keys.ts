@@ -14,6 +14,8 @@ export interface LogKey extends LogKeyDocument {
 
 /** The most keys of a log. A verifier gets all of them. */
 export const logKeysMax = 1000
+/** An announcement is mostly the next entry, and a log may have a thousand of them. */
+const recordsFirst = 8
 const recordsPerRead = 1000
 const kindOffset = 4
 
@@ -98,8 +100,9 @@ async function announcement(
   { workspace, before, end = Infinity }: Epoch,
   after: number,
 ): Promise<number | undefined> {
-  for (let sequence = after + 1; sequence <= end;) {
-    const records = await journal.records(workspace, sequence, recordsPerRead)
+  let count = recordsFirst
+  for (let sequence = after + 1; sequence <= end; count = recordsPerRead) {
+    const records = await journal.records(workspace, sequence, count)
     for (let at = 0; at < records.length; at += recordBytes, sequence++)
       if (records[at + kindOffset] === kinds.key) return sequence - before
     if (records.length === 0) return undefined

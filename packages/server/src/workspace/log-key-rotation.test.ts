@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { formatCheckpoint, parseVkey, signNote } from "@tallystick/proof"
+import { formatCheckpoint, parseVkey, recordBytes, signNote } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import { createSigners } from "../followers/signer.ts"
 import { defaultLimits } from "../limits.ts"
@@ -38,13 +38,22 @@ async function openHouse() {
     leaves: createLeaves(served, defaultLimits),
     isGenuine,
   })
+  let bytesRead = 0
+  const counted: Pick<typeof journal, "records"> = {
+    async records(...asked) {
+      const records = await journal.records(...asked)
+      bytesRead += records.length
+      return records
+    },
+  }
   const rotating = createLogKeys({ ...parts, journal, checkpoints, seal })
   return {
     journal,
     signed,
     rotate: () => rotating.rotate(instance, acme),
     stopSigning: () => (isSigning = false),
-    keys: async () => (await logKeys({ registry, journal }, epoch)).toReversed(),
+    keys: async () => (await logKeys({ registry, journal: counted }, epoch)).toReversed(),
+    recordsRead: () => bytesRead / recordBytes,
   }
 }
 
@@ -95,4 +104,5 @@ test("the number of keys of a log is limited, so that all can be listed", async 
     (error) => error instanceof LedgerError && error.code === "conflict",
   )
   assert.equal((await house.keys()).length, logKeysMax)
+  assert.ok(house.recordsRead() <= 8 * logKeysMax, "a list reads a few records for each key")
 })

@@ -95,6 +95,7 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
 }
 
 type LogCall = Pick<Call<Caller, LogParams>, "caller" | "params">
+type KeysCall = Pick<Call<Caller, LogParams>, "caller" | "params" | "incoming">
 type TileCall = Pick<
   Call<Caller, LogParams & { readonly tile: string }>,
   "caller" | "params" | "incoming"
@@ -141,10 +142,13 @@ function keyEndpoints(service: Service): readonly ServiceEndpoint[] {
   } as const
   const ofKeys = {
     ...ofLog,
+    refuses: ["overloaded"],
     answers: { 200: LogKeys },
-    async handle({ caller, params }: LogCall): Promise<Answer> {
+    async handle({ caller, params, incoming }: KeysCall): Promise<Answer> {
       const { epoch } = await logFor(service, caller, params)
-      return ok({ keys: await keysOf(service, epoch) })
+      const turn = turnOf(caller, params.workspaceId, incoming)
+      const keys = await service.reading.run(turn, incoming.signal, () => keysOf(service, epoch))
+      return ok({ keys })
     },
   } as const
   return [
