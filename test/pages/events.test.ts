@@ -242,6 +242,9 @@ test("explorer: narrow, rows are cards, filters a sheet, an entry the whole page
   await expectAccessible(page)
   await page.goBack()
   await drawer.waitFor({ state: "detached" })
+  await page.goto(`${service.url}/ui/events?query=${"x".repeat(90)}`)
+  await page.getByRole("button", { name: "Clear x" }).waitFor()
+  await expectFits(page)
 })
 
 test("explorer: at every width the target is seen and nothing scrolls sideways", async (open) => {

@@ -5,24 +5,15 @@ export function elementOf(node: Node): HTMLElement {
   return node
 }
 
-/**
- * Replaces the content of a place. A focus in it stays on the element with that id, or goes to the
- * verdict.
- */
+/** Replaces the content of a place, and keeps the focus if its element still exists. */
 export function redraw(place: Element, ...content: readonly Node[]): void {
   const root = rootOf(place)
   const focused = root?.activeElement
-  const id = focused && place.contains(focused) ? focused.id : undefined
+  const id = focused && place.contains(focused) ? focused.id : ""
   const open = [...place.querySelectorAll("details[open][id]")].map((details) => details.id)
   place.replaceChildren(...content)
   for (const details of open) root?.getElementById(details)?.setAttribute("open", "")
-  if (id === undefined) return
-  const focus = (next: HTMLElement | null | undefined) => next?.focus({ preventScroll: true })
-  focus(root?.getElementById(id))
-  // After what finds it by its name.
-  queueMicrotask(() => {
-    if (document.activeElement === document.body) focus(place.querySelector("[tabindex='-1']"))
-  })
+  if (id !== "") root?.getElementById(id)?.focus({ preventScroll: true })
 }
 
 /** The document or the shadow tree that a node is in; undefined before it is in one. */

@@ -28,14 +28,13 @@ export function Verdict({
   isPart = false,
   children,
 }: VerdictProps) {
-  const Title = isPart ? "h2" : "h1"
   return (
     <div class="verdict">
       <span class={`seal ${tone}`}>
         <Icon of={icon} />
       </span>
       <div>
-        <Title tabIndex={-1}>{title}</Title>
+        {isPart ? <h2>{title}</h2> : <h1>{title}</h1>}
         {children}
       </div>
     </div>
