@@ -4,6 +4,7 @@
 import { ask, unreachable, type Told } from "../ask.ts"
 import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
+import { focusTitle } from "../parts/focus-title.ts"
 import { Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
 import { Print } from "../parts/print.tsx"
@@ -98,10 +99,9 @@ function show(file: File): void {
     offer()
   })
   const unwatch = trustedKeys.watch(() => job.recheck())
-  const title = elementOf(<h1 tabIndex={-1}>Evidence pack</h1>)
   page.show(
     <section class="top">
-      {title}
+      <h1>Evidence pack</h1>
       <div class="actions pack-actions">
         <Button kind="main" onClick={() => save(file.name, file, file.type)}>
           <Icon of={saveIcon} /> Save the pack
@@ -111,7 +111,7 @@ function show(file: File): void {
     job.place,
     <TrustedKeys />,
   )
-  title.focus()
+  focusTitle(document)
 }
 
 function Nothing() {

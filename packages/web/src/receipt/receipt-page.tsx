@@ -5,6 +5,7 @@ import { Button } from "../parts/button.tsx"
 import { Checks, type CheckRow } from "../parts/checks.tsx"
 import { Copy } from "../parts/copy.tsx"
 import { number, numbered } from "../parts/counted.ts"
+import { focusTitle } from "../parts/focus-title.ts"
 import { Facts } from "../parts/facts.tsx"
 import { Fold } from "../parts/fold.tsx"
 import { Hash } from "../parts/hash.tsx"
@@ -201,10 +202,15 @@ function Recorded({ reading: { content, outcome, recordedAt } }: Pick<ReceiptPro
 
 function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
   const { checks, vkey, trusted } = reading
+  const trustKey = (key: string): void => {
+    trust(key)
+    // The page is drawn again by now.
+    focusTitle(document)
+  }
   const panel =
     vkey === undefined || trusted !== undefined ? undefined : (
       <div id="key-panel" hidden>
-        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trust(vkey)} />
+        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trustKey(vkey)} />
       </div>
     )
   const beside = (row: CheckRow): Child => {

@@ -3,6 +3,7 @@
 import { printable, type Finding } from "@tallystick/proof"
 import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
+import { focusTitle } from "../parts/focus-title.ts"
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { announce } from "../parts/page.tsx"
 import { sizeText } from "../parts/size.ts"
@@ -36,6 +37,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
     announce(`${name} was removed`)
   }
   const show = ({ findings: found, packed, recorded }: Done): void => {
+    const hadFocus = place.contains(document.activeElement)
     findings = found
     redraw(
       place,
@@ -44,6 +46,7 @@ export function startJob(evidence: Evidence, removed: (job: Job) => void): Job {
       <PackedEntries of={packed} />,
       <Result of={found} name={evidence.name} at={new Date().toISOString()} />,
     )
+    if (hadFocus) focusTitle(place)
     announce(`${name}: ${titleOfAll(found)}`)
   }
   const start = (): void => {
