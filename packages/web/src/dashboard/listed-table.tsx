@@ -19,6 +19,8 @@ interface ListParts<List, Item> {
   readonly isOver?: (item: Item) => boolean
   /** Shown if the list is empty. */
   readonly empty: string
+  /** The button over it that adds an item. */
+  readonly add?: { readonly name: string; readonly open: (reload: () => void) => unknown }
   /** Called with the items when they are drawn. */
   readonly shown?: (items: readonly Item[]) => void
 }
@@ -57,7 +59,7 @@ export function listedTable<List extends Paged, Item>(
 }
 
 export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Item>): ListedTable {
-  const { load, url, itemsOf, columns, isOver, empty, shown } = parts
+  const { load, url, itemsOf, columns, isOver, empty, add, shown } = parts
   const place = elementOf(<div class="paged" />)
   let items: readonly Item[] = []
   let latest: object | undefined
@@ -104,5 +106,17 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
   }
   place.append(<Skeleton />)
   void next()
-  return { node: place, reload }
+  const node = (
+    <>
+      {add && (
+        <p class="actions">
+          <Button kind="main" onClick={waiting(async () => add.open(reload))}>
+            {add.name}
+          </Button>
+        </p>
+      )}
+      {place}
+    </>
+  )
+  return { node, reload }
 }

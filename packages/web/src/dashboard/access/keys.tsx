@@ -15,7 +15,7 @@ import { dayMs } from "../../parts/spans.ts"
 import { waiting } from "../../parts/waiting.ts"
 import { root } from "../../place.ts"
 import type { Desk } from "../desk.ts"
-import { listedTable, type ListedTable } from "../listed-table.tsx"
+import { listedTable } from "../listed-table.tsx"
 import type { Query } from "../place.ts"
 import { Made } from "./made.tsx"
 
@@ -33,17 +33,9 @@ export function keysPart(desk: Desk): Node {
     columns: (reload) => columns(desk, reload),
     isOver: (key) => stateOf(key) !== "live",
     empty: "There is no key yet. A program needs one to write or to read.",
+    add: { name: "New key", open: (reload) => openNewKey(desk, reload) },
   })
-  return (
-    <section class="top">
-      <p class="actions">
-        <Button kind="main" onClick={() => openNewKey(desk, list)}>
-          New key
-        </Button>
-      </p>
-      {list.node}
-    </section>
-  )
+  return <section class="top">{list.node}</section>
 }
 
 function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
@@ -142,7 +134,7 @@ const lifetimes: readonly (readonly [value: string, text: string])[] = [
   [String(365 * 86_400), "In a year"],
 ]
 
-function openNewKey(desk: Desk, list: ListedTable): void {
+function openNewKey(desk: Desk, made: () => void): void {
   openSecretForm({
     title: "New API key",
     action: "Make the key",
@@ -156,7 +148,7 @@ function openNewKey(desk: Desk, list: ListedTable): void {
         ...(seconds !== undefined && { expiresInSeconds: Number(seconds) }),
       })
     },
-    done: () => list.reload(),
+    done: made,
     secret: (created, stored) => <NewKey created={created} stored={stored} />,
     children: (
       <>

@@ -1,7 +1,6 @@
 // People who sign in here.
 
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
-import { Button } from "../../parts/button.tsx"
 import { confirm, openSecretForm } from "../../parts/form-dialog.tsx"
 import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
@@ -10,7 +9,7 @@ import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
-import { listedTable, type ListedTable } from "../listed-table.tsx"
+import { listedTable } from "../listed-table.tsx"
 import { Made } from "./made.tsx"
 
 const roles: readonly (readonly [value: string, text: string])[] = [
@@ -24,17 +23,9 @@ export function membersPart(desk: Desk): Node {
     itemsOf: ({ members }: MemberList) => members,
     columns: (reload) => columns(desk, reload),
     empty: "Nobody signs in to this workspace yet.",
+    add: { name: "Invite somebody", open: (reload) => openInvitation(desk, reload) },
   })
-  return (
-    <section class="top">
-      <p class="actions">
-        <Button kind="main" onClick={() => openInvitation(desk, list)}>
-          Invite somebody
-        </Button>
-      </p>
-      {list.node}
-    </section>
-  )
+  return <section class="top">{list.node}</section>
 }
 
 function columns(desk: Desk, changed: () => void): readonly Column<Member>[] {
@@ -145,7 +136,7 @@ function openNewLink(desk: Desk, { id, email }: Member): void {
   })
 }
 
-function openInvitation(desk: Desk, list: ListedTable): void {
+function openInvitation(desk: Desk, made: () => void): void {
   openSecretForm({
     title: "Invite somebody",
     action: "Invite",
@@ -157,7 +148,7 @@ function openInvitation(desk: Desk, list: ListedTable): void {
         ...(name !== undefined && { name }),
       })
     },
-    done: () => list.reload(),
+    done: made,
     secret: setupLink,
     children: (
       <>

@@ -7,7 +7,6 @@ import { confirm } from "../../parts/form-dialog.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import { waiting } from "../../parts/waiting.ts"
 import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -22,20 +21,12 @@ export function tokensPart(desk: Desk): Node {
     empty:
       "There is none yet. A link to a receipt, a policy or a pack is made where that is " +
       "shown; one to a person's activity is made here, or by your program.",
+    add: {
+      name: "Link to a person's activity",
+      open: (reload) => openActivityLink(desk, { made: reload }),
+    },
   })
-  return (
-    <section class="top">
-      <p class="actions">
-        <Button
-          kind="main"
-          onClick={waiting(() => openActivityLink(desk, { made: () => list.reload() }))}
-        >
-          Link to a person's activity
-        </Button>
-      </p>
-      {list.node}
-    </section>
-  )
+  return <section class="top">{list.node}</section>
 }
 
 export function tokenColumns(desk: Desk, changed: () => void): readonly Column<Token>[] {

@@ -22,6 +22,7 @@ export function holdsPart(desk: Desk): Part {
     columns: (reload) => columns(desk, reload),
     isOver: ({ state }) => state !== "active",
     empty: "Nothing is held: rules and erasures apply to everything.",
+    add: { name: "Place a hold", open: (reload) => openNewHold(desk, reload) },
   })
   return {
     node: (
@@ -29,11 +30,6 @@ export function holdsPart(desk: Desk): Part {
         <p class="soft">
           What a hold covers neither expires nor is erased until the hold is released. An erasure
           that it stops is carried out then.
-        </p>
-        <p class="actions">
-          <Button kind="main" onClick={() => openNewHold(desk, () => list.reload())}>
-            Place a hold
-          </Button>
         </p>
         {list.node}
       </>

@@ -2,7 +2,6 @@
 
 import type { EventsPage, Pack, PackList } from "@tallystick/client/wire"
 import { elementOf } from "../../elements/elements.ts"
-import { Button } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { counted, number } from "../../parts/counted.ts"
 import { openForm } from "../../parts/form-dialog.tsx"
@@ -14,7 +13,7 @@ import { Text } from "../../parts/text.tsx"
 import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
-import { listedTable, type ListedTable } from "../listed-table.tsx"
+import { listedTable } from "../listed-table.tsx"
 import { clearMarks, markedIn } from "../marked.ts"
 import { askedIn, boundsOf, filterOf, type Asked } from "../events/asked.ts"
 import { given, type Place, type Query } from "../place.ts"
@@ -34,9 +33,13 @@ export const openPacks: OpenView = (desk, place) => {
     empty:
       "There is none yet. A pack holds entries with their proofs, the policies that they " +
       "name, and a verifier that opens without a network.",
+    add: {
+      name: "New pack",
+      open: (reload) => openNewPack(desk, reload, wantedIn(desk, place) ?? { asked: everything }),
+    },
   })
   const wanted = wantedIn(desk, place)
-  if (wanted !== undefined) queueMicrotask(() => openNewPack(desk, list, wanted))
+  if (wanted !== undefined) queueMicrotask(() => openNewPack(desk, () => list.reload(), wanted))
   return {
     title: "Packs",
     node: (
@@ -45,14 +48,6 @@ export const openPacks: OpenView = (desk, place) => {
         <p class="lead soft">
           Entries that somebody else can check without this service, and without believing it. A
           pack is fixed for ever: every download is the same bytes, and is recorded.
-        </p>
-        <p class="actions">
-          <Button
-            kind="main"
-            onClick={() => openNewPack(desk, list, wantedIn(desk, place) ?? { asked: everything })}
-          >
-            New pack
-          </Button>
         </p>
         {list.node}
       </section>
@@ -100,7 +95,7 @@ function columns(desk: Desk): readonly Column<Pack>[] {
   ]
 }
 
-function openNewPack(desk: Desk, list: ListedTable, wanted: Wanted): void {
+function openNewPack(desk: Desk, made: () => void, wanted: Wanted): void {
   openForm({
     title: "New evidence pack",
     action: "Make the pack",
@@ -111,7 +106,7 @@ function openNewPack(desk: Desk, list: ListedTable, wanted: Wanted): void {
       }),
     done({ receiptCount }) {
       if ("receiptIds" in wanted) clearMarks(desk)
-      list.reload()
+      made()
       announce(`The pack with ${counted(receiptCount, "entry", "entries")} is made`)
     },
     children: (
