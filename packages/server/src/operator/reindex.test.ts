@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -9,6 +9,7 @@ import { openTestLedger, testEvent, testWorkspace } from "../ledger/test-ledger.
 import { defaultLimits } from "../limits.ts"
 import { reindex, type Progress } from "./reindex.ts"
 import { expectChain } from "../store/expect-chain.ts"
+import { openWhole } from "../store/open-offline.ts"
 import { openStore } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
 
@@ -141,11 +142,13 @@ test("a journal that cannot be read costs no index, which has signatures that no
   const spoil = [
     () => writeFileSync(journal, "no database ".repeat(1000)),
     () => withJournal(journal, "PRAGMA user_version = 99"),
+    // As a crash of the file system leaves it.
+    () => truncateSync(journal),
   ]
   for (const act of spoil) {
     act()
     const reindexing = reindex({ data: folder }, limits, () => {})
-    await assert.rejects(reindexing, /is not a database|newer version/)
+    await assert.rejects(reindexing, /is not a database|newer version|there is no ledger/)
     assert.deepEqual(
       ["index.db", "search.db"].filter((name) => existsSync(join(folder, name))),
       ["index.db", "search.db"],
@@ -153,6 +156,21 @@ test("a journal that cannot be read costs no index, which has signatures that no
     writeFileSync(journal, whole)
   }
   assert.deepEqual(await reindex({ data: folder }, limits, () => {}), [])
+})
+
+test("a damaged index is no reason to restore a backup, and an empty one is as good as none", async () => {
+  const { folder, store } = await openServing()
+  await store.close()
+  const index = join(folder, "index.db")
+  const look = async () => {
+    const whole = await openWhole({ data: folder }, { alone: true })
+    await whole.close()
+    return whole.index
+  }
+  writeFileSync(index, "no database ".repeat(1000))
+  await assert.rejects(look(), /index\.db is not a database, or is damaged; run tallystick reindex/)
+  truncateSync(index)
+  assert.equal(await look(), undefined)
 })
 
 function withJournal(path: string, statements: string): void {

@@ -11,7 +11,7 @@ import {
   statfsSync,
   statSync,
 } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
 import { StartError } from "../../error.ts"
 
@@ -190,8 +190,13 @@ export function requireWritable(path: string): void {
  * error.
  */
 export function requireLedger(folder: string): void {
-  if (statSync(join(folder, "journal.db"), { throwIfNoEntry: false }) === undefined)
+  if (!hasContent(join(folder, "journal.db")))
     throw new StartError(`there is no ledger in ${folder}: TALLYSTICK_DATA must name its folder`)
+}
+
+/** False for an empty file, in which SQLite would make a new database. */
+export function hasContent(path: string): boolean {
+  return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 function settle(database: DatabaseSync): void {
@@ -224,7 +229,9 @@ function requireDatabase(database: DatabaseSync, path: string): void {
 /** An error that says that the file is damaged, if the cause says that. Otherwise the cause. */
 export function orDamaged(path: string, cause: unknown): unknown {
   if (!isDamage(cause)) return cause
-  const detail = `${path} is not a database, or is damaged; restore a backup, or look at the disk`
+  const isDerived = ["index.db", "search.db"].includes(basename(path))
+  const advice = isDerived ? "run tallystick reindex, which makes it again" : "restore a backup"
+  const detail = `${path} is not a database, or is damaged; ${advice}, or look at the disk`
   return new StartError(detail, { cause })
 }
 

@@ -1,6 +1,5 @@
 // The three files, for a program that rebuilds all derived data.
 
-import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { StartError } from "../../error.ts"
@@ -8,7 +7,7 @@ import { frameEntries } from "../body-frame.ts"
 import { frameStrays, type FrameToCheck } from "../frame-strays.ts"
 import type { Kept, KeptIndex, Stray, UnpackedContent, Whole } from "../whole-ledger.ts"
 import { isMarked, openStill } from "./copy.ts"
-import { requireLedger, versionOf } from "./database.ts"
+import { hasContent, requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { partReads } from "./part-tables.ts"
@@ -30,7 +29,7 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
   const lock = alone ? lockFolder(folder) : undefined
   const opened: DatabaseSync[] = []
   const open = (file: string): DatabaseSync | undefined => {
-    if (statSync(join(folder, file), { throwIfNoEntry: false }) === undefined) return undefined
+    if (!hasContent(join(folder, file))) return undefined
     const database = openStill(join(folder, file))
     opened.push(database)
     // Sorting a large ledger does not fit into memory.
