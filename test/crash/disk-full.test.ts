@@ -1,6 +1,10 @@
 import assert from "node:assert/strict"
+import { appendFileSync } from "node:fs"
+import { join } from "node:path"
 import { test } from "node:test"
 import { createChance, seedOf } from "../chance.ts"
+import { tallystick } from "../program.ts"
+import { startService } from "../service.ts"
 import { fillAgainAndAgain } from "./disk-full.ts"
 import { makeDisk, noDisk } from "./disks.ts"
 import { skipUnlessStrict } from "./strict.ts"
@@ -38,3 +42,24 @@ test("canary: a full disk that is taken for a failure is detected", { skip }, as
   })
   await assert.rejects(run, /a full disk is a clean refusal/)
 })
+
+test(
+  "a command that finds no room beside the data says so, and not that the data is damaged",
+  { skip },
+  async () => {
+    using disk = makeDisk("ext4")
+    const data = join(disk.path, "data")
+    {
+      await using service = await startService({ data })
+      assert.equal(await service.end(), 0)
+    }
+    // Also what the system keeps for root.
+    assert.throws(() => {
+      for (const block = Buffer.alloc(4096); ;) appendFileSync(join(disk.path, "ballast"), block)
+    }, /ENOSPC/)
+    const settings = { TALLYSTICK_DATA: data, TALLYSTICK_HEADS: `${data}.heads` }
+    const { code, errors } = await tallystick(["archive", "status"], settings)
+    assert.equal(code, 1)
+    assert.match(errors, /^tallystick: the disk of the data is full, or nearly: make room/)
+  },
+)

@@ -24,8 +24,12 @@ const { version } = JSON.parse(
 ) as { version: string }
 
 let needsReader = true
-/** SQLite's code of a full disk, and those of a file that cannot be read or is damaged. */
+/**
+ * SQLite's code of a full disk, the one of no room for the memory that connections share, and those
+ * of a file that cannot be read or is damaged.
+ */
 const sqliteFull = 13
+const sqliteNoSharedMemory = 4874
 const sqliteUnreadable: readonly number[] = [10, 11, 26]
 
 /** Calls `taken` when standard output has taken all of it. */
@@ -229,16 +233,21 @@ function isDenied(error: Error): boolean {
 /** The service's reserve is used up, or SQLite reports that the disk is full. */
 function isDiskFull(error: unknown): boolean {
   if (error instanceof LedgerError) return error.code === "storage_full"
-  return sqliteCodeOf(error) === sqliteFull
+  return sqliteCodeOf(error) === sqliteFull || errcodeOf(error) === sqliteNoSharedMemory
 }
 
 function isUnreadable(error: unknown): boolean {
-  return sqliteUnreadable.includes(sqliteCodeOf(error) ?? 0)
+  return !isDiskFull(error) && sqliteUnreadable.includes(sqliteCodeOf(error) ?? 0)
 }
 
 /** The kind of an error of SQLite, without the details in its higher bits. */
 function sqliteCodeOf(error: unknown): number | undefined {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : undefined
+  const code = errcodeOf(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+function errcodeOf(error: unknown): number | undefined {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : undefined
 }
 
 /** Names the first file that cannot be read. */
