@@ -209,13 +209,21 @@ interface Group {
 
 function* openGroups(segment: Segment, field: string): Steps<Group[]> {
   const groups: Group[] = []
+  const open = function* (values: Range, valueAt: number, owner: Owner): Steps<void> {
+    const keys = new ListedKeys(segment, "keys", values)
+    if (!keys.advance()) yield* keys.load()
+    groups.push({ keys, valueAt, owner })
+  }
+  if (field === "lane") {
+    // By their filter, as they are searched for.
+    const { values, valueAt } = yield* filterValues(segment, "lane")
+    yield* open(values, valueAt, "nobody")
+    return groups
+  }
   const prefixes = yield* fieldPrefixes(segment, field, true)
   for (const owner of owners)
-    for (const prefix of prefixes[owner]) {
-      const keys = new ListedKeys(segment, "keys", yield* findPrefix(segment, "keys", prefix))
-      if (!keys.advance()) yield* keys.load()
-      groups.push({ keys, valueAt: prefix.length, owner })
-    }
+    for (const prefix of prefixes[owner])
+      yield* open(yield* findPrefix(segment, "keys", prefix), prefix.length, owner)
   return groups
 }
 
