@@ -45,6 +45,8 @@ const hasty = {
   TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: "64",
   TALLYSTICK_LIMIT_PACK_AFTER_MS: "1",
   TALLYSTICK_LIMIT_CHECKPOINT_EVERY_MS: "100",
+  // A busy machine refuses nobody who waits.
+  TALLYSTICK_LIMIT_READ_WAIT_MS: "60000",
 }
 
 /** The running service, once it has answered what its clients repeat. */
