@@ -33,7 +33,8 @@ export interface OperatedLedger {
   people: Person[]
   /** What was erased, by hash: a restored copy erases it again. */
   readonly erased: Map<string, "fields" | "entries">
-  readonly goneTexts: string[]
+  /** The erased, and what no file may have of them while no backup brought it back. */
+  readonly gone: { readonly id: string; readonly texts: readonly string[] }[]
   backups: Backup[]
   places: number
 }
