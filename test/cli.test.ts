@@ -39,6 +39,7 @@ import {
   type Service,
   type Workspace,
 } from "./service.ts"
+import { untilSigned } from "./until.ts"
 
 // The commands, run as an operator or an auditor runs them.
 
@@ -77,7 +78,7 @@ test("serve: a start goes on if nobody reads its greeting, or its file is on a f
     try {
       await eventually(`a service to listen: ${redirected}`, async () => {
         assert.doesNotMatch(log, /^tallystick: /m)
-        return log.includes('"msg":"listening"') || undefined
+        return log.includes('"msg":"listening"')
       })
       assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
     } finally {
@@ -693,10 +694,9 @@ test("reindex: rebuilds the index and the search, and everything is found and ve
     (await reader.get(`${workspace.path}/events?query=inv_7`)).json().events[0].receipt,
     receipt,
   )
-  await eventually("the receipt to be sealed", async () => {
-    const { entry } = (await reader.get(`${workspace.path}/receipts/${receipt}`)).json()
-    return entry.integrity === "verified" || undefined
-  })
+  await untilSigned(reader, workspace.path)
+  const { entry } = (await reader.get(`${workspace.path}/receipts/${receipt}`)).json()
+  assert.equal(entry.integrity, "verified")
 })
 
 test("compact: refuses while a service runs, and says what it gave back", async () => {
@@ -736,19 +736,26 @@ test("backup: with a secret that does not open the copy there is none", async ()
   assert.deepEqual([without.code, without.errors], [0, ""])
 })
 
-test("a damaged page of the journal is one sentence for every command", async () => {
-  await using service = await startProgram()
-  await writeMany(await makeWorkspace(service), 3)
-  assert.equal(await service.end(), 0)
-  const path = join(service.data, "journal.db")
+/** Overwrites the head of the first or the last page of the entries. */
+async function damagePage(data: string, which: "min" | "max"): Promise<void> {
+  const path = join(data, "journal.db")
   using journal = new DatabaseSync(path)
   journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   const { page } =
-    journal.prepare("SELECT min(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'").get() ?? {}
+    journal
+      .prepare(`SELECT ${which}(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'`)
+      .get() ?? {}
   const { page_size: bytes } = journal.prepare("PRAGMA page_size").get() ?? {}
   journal.close()
   await using file = await open(path, "r+")
   await file.write(Buffer.alloc(200, 0xff), 0, 200, Number(page) * Number(bytes))
+}
+
+test("a damaged page of the journal is one sentence for every command", async () => {
+  await using service = await startProgram()
+  await writeMany(await makeWorkspace(service), 3)
+  assert.equal(await service.end(), 0)
+  await damagePage(service.data, "min")
   for (const args of [
     ["serve"],
     ["backup", `${service.data}-copy`],
@@ -770,15 +777,7 @@ test("reindex: keeps what it cannot make again, because a page of the journal is
   await using service = await startProgram()
   await writeMany(await makeWorkspace(service), 300)
   assert.equal(await service.end(), 0)
-  const path = join(service.data, "journal.db")
-  using journal = new DatabaseSync(path)
-  journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-  const { page } =
-    journal.prepare("SELECT max(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'").get() ?? {}
-  const { page_size: bytes } = journal.prepare("PRAGMA page_size").get() ?? {}
-  journal.close()
-  await using file = await open(path, "r+")
-  await file.write(Buffer.alloc(200, 0xff), 0, 200, Number(page) * Number(bytes))
+  await damagePage(service.data, "max")
   const derived = () =>
     Promise.all(["index.db", "search.db"].map((name) => readFile(join(service.data, name))))
   const before = await derived()

@@ -18,6 +18,7 @@ import {
   type Workspace,
   writeMany,
 } from "./service.ts"
+import { untilSigned } from "./until.ts"
 
 // A ledger continues as a second and as a third epoch, after restores that lost its end. Every read
 // and operation must be right on both sides of each boundary.
@@ -131,10 +132,7 @@ test("every read and operation is right across the epochs of a ledger", async ()
     kept.push(...(await write(third, 5)))
     const chain = await expectChain(third.reader, id, kept.slice(-20))
     assert.equal(chain.epochs.length, 3)
-    await eventually(
-      "nothing waits for a checkpoint",
-      async () => (await metric(service, "tallystick_checkpoint_age_seconds")) === 0 || undefined,
-    )
+    await untilSigned(third.reader, path)
     await expectPages(third.reader, path, chain.epochs[2]?.before ?? 0)
     // No checkpoint of the second epoch is left: the genesis of the third proves its entries.
     assert.equal((await third.reader.get(`${path}/tlog/epochs/2/checkpoint`)).status, 404)
@@ -263,8 +261,9 @@ async function expectAudited(
   { size, epochs }: Awaited<ReturnType<typeof readChain>>,
 ): Promise<void> {
   const round = await metric(service, "tallystick_audit_round")
-  await eventually("a whole round", async () =>
-    (await metric(service, "tallystick_audit_round")) > round + 1 ? true : undefined,
+  await eventually(
+    "a whole round",
+    async () => (await metric(service, "tallystick_audit_round")) > round + 1,
   )
   assert.equal(await metric(service, "tallystick_audit_failed_entries"), 0)
   assert.ok((await metric(service, "tallystick_audit_verified_entries_total")) >= size)
@@ -353,9 +352,7 @@ async function expectReindexed(
   await using service = await startProgram({ data })
   const { reader, path } = at(service, workspace)
   // The trees are made in the order of the epochs, and the last is signed then.
-  await eventually("all trees are made again", async () =>
-    (await reader.get(`${path}/tlog/checkpoint`)).status === 200 ? true : undefined,
-  )
+  await untilSigned(reader, path)
   await expectChain(reader, workspace.id, kept.slice(-3))
   const checkpoint = join(dirname(data), "checkpoint")
   writeFileSync(checkpoint, (await reader.get(`${path}/tlog/epochs/1/checkpoint`)).text)

@@ -7,28 +7,13 @@ import { openArchivedLedger, segmentFiles } from "./crash/archived-ledger.ts"
 import { failedStart, startProgram } from "./crash/programs.ts"
 import { filesWith } from "./personal-files.ts"
 import { tallystick } from "./program.ts"
-import {
-  eventually,
-  makeWorkspace,
-  settingsOf,
-  startService,
-  writeEvent,
-  type Service,
-} from "./service.ts"
+import { makeWorkspace, settingsOf, startService, writeEvent } from "./service.ts"
+import { erase } from "./until.ts"
 
 // A copy from before an erasure is erased again before it is served.
 
 const ada = { id: "usr_ada", type: "user", email: "ada.lovelace@example.com" }
 const whole = { id: "usr_in_the_body", type: "user", email: "whole@example.com" }
-
-async function erase(service: Service, path: string, request: object): Promise<void> {
-  const asked = await service.root.post(`${path}/erasures`, { reason: "a test", ...request })
-  assert.equal(asked.status, 202, asked.text)
-  await eventually("the erasure is done", async () => {
-    const reply = await service.root.get(`${path}/erasures/${asked.json().erasureId}`)
-    return reply.json().state === "done" ? true : undefined
-  })
-}
 
 test("a copy from before an erasure is not served until it is erased again, and stays provable", async () => {
   await using service = await startService()
@@ -44,8 +29,8 @@ test("a copy from before an erasure is not served until it is erased again, and 
   const made = await tallystick(["backup", copy], settingsOf(service))
   assert.equal(made.code, 0, made.errors)
   await writeEvent(workspace, { actor: ada })
-  await erase(service, path, { subject: { id: ada.id } })
-  await erase(service, path, { subject: { id: whole.id }, scope: "entries" })
+  await erase(service.root, path, { subject: { id: ada.id } })
+  await erase(service.root, path, { subject: { id: whole.id }, scope: "entries" })
   assert.equal(await service.end(), 0)
   const personal = [ada.email, whole.email, whole.id]
   assert.ok((await filesWith(copy, personal)).includes("journal.db"))
@@ -110,7 +95,7 @@ test("a copy whose segments are from before an erasure erases them, too, and nam
   assert.match(made.output, /includes 64 segments of the archive\./)
   assert.deepEqual(segmentFiles(copy).toSorted(), [...segmentFiles(first.data)].toSorted())
   await using service = await startProgram({ data: first.data })
-  await erase(service, path, { subject: { id: whole.id }, scope: "entries" })
+  await erase(service.root, path, { subject: { id: whole.id }, scope: "entries" })
   assert.equal(await service.end(), 0)
   const personal = [whole.email, whole.id]
   assert.deepEqual(await filesWith(first.data, personal), [])

@@ -25,6 +25,7 @@ import {
   type Client,
   type Service,
 } from "./service.ts"
+import { untilSigned } from "./until.ts"
 
 // `events` and `receipts`: the commands that write to a ledger and read it with an API key.
 
@@ -207,18 +208,18 @@ test("events put: what arrives on standard input is recorded while the input goe
   const put = startCommand(["events", "put", id], as(writer, service).environment)
   for (let count = 1; count <= 3; count++) {
     put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
-    await eventually("its receipt", async () =>
-      linesOf(put.said.output).length === count && put.said.output.endsWith("\n")
-        ? true
-        : undefined,
+    await eventually(
+      "its receipt",
+      async () => linesOf(put.said.output).length === count && put.said.output.endsWith("\n"),
     )
   }
   // The reader closes the pipe, as `head` does; the other events are still recorded.
   put.child.stdout.destroy()
   for (let count = 4; count <= 6; count++) {
     put.child.stdin.write(`${JSON.stringify(eventFor(id, { metadata: { count } }))}\n`)
-    await eventually("the event", async () =>
-      (await reader.get(`${path}/events`)).json().total === count ? true : undefined,
+    await eventually(
+      "the event",
+      async () => (await reader.get(`${path}/events`)).json().total === count,
     )
   }
   put.child.stdin.end()
@@ -322,11 +323,7 @@ test("events list: JSON lines are the API's entries, CSV is safe, and a table sh
   const entries = linesOf(all.output).map((line) => JSON.parse(line) as { integrity: string })
   assert.equal(entries.length, 250)
   const page = (await reader.get(`${path}/events?limit=100`)).json()
-  await eventually("the last entry to be sealed", async () =>
-    (await reader.get(`${path}/events?limit=1`)).json().events[0].integrity === "verified"
-      ? true
-      : undefined,
-  )
+  await untilSigned(reader, path)
   const withoutIntegrity = ({ integrity: _, ...entry }: { integrity: string }) => entry
   assert.deepEqual(entries.slice(0, 100).map(withoutIntegrity), page.events.map(withoutIntegrity))
 
@@ -585,7 +582,7 @@ test("events export: a kill leaves no file that looks complete, and the next run
   const { child, ended } = startCommand(args, environment)
   await eventually("its first line", async () => {
     const [name] = await readdir(folder.path)
-    return name !== undefined && statSync(join(folder.path, name)).size > 0 ? true : undefined
+    return name !== undefined && statSync(join(folder.path, name)).size > 0
   })
   child.kill("SIGINT")
   assert.deepEqual(await ended, [null, "SIGINT"])
@@ -647,15 +644,11 @@ test("events tail: prints what is recorded from now on, through a restart, until
           (line) => (JSON.parse(line) as { metadata: { count: number } }).metadata.count,
         )
   const printed = (until: number) =>
-    eventually(
-      `entry ${until}`,
-      async () => (counts(tail.said.output).includes(until) ? true : undefined),
-      30_000,
-    )
+    eventually(`entry ${until}`, async () => counts(tail.said.output).includes(until), 30_000)
   // Once it follows, it knows the current end.
   await eventually("the tail to follow", async () => {
     await writer.write(eventFor(id, { metadata: { count: 1 } }))
-    return counts(tail.said.output).length > 0 ? true : undefined
+    return counts(tail.said.output).length > 0
   })
   await writer.write(eventFor(id, { metadata: { count: 2 } }))
   await printed(2)
@@ -671,8 +664,9 @@ test("events tail: prints what is recorded from now on, through a restart, until
 
   const { nextCursor } = (await again.client(reader.bearer).get(`${path}/events?limit=2`)).json()
   const after = startCommand(["events", "tail", id, "--after", `${nextCursor}`], environment)
-  await eventually("the entry behind it", async () =>
-    after.said.output.endsWith("\n") && linesOf(after.said.output).length === 2 ? true : undefined,
+  await eventually(
+    "the entry behind it",
+    async () => after.said.output.endsWith("\n") && linesOf(after.said.output).length === 2,
   )
   for (const [command, signal] of [
     [tail, "SIGINT"],

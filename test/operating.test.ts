@@ -10,7 +10,14 @@ import { expectChain } from "./chain.ts"
 import { freePort } from "./free-port.ts"
 import { listening } from "./listening.ts"
 import { program, run, tallystick } from "./program.ts"
-import { eventFor, logKeyOf, makeWorkspace, startService, settingsOf } from "./service.ts"
+import {
+  eventFor,
+  logKeyOf,
+  makeWorkspace,
+  startService,
+  settingsOf,
+  clockAhead,
+} from "./service.ts"
 
 // Commands for an operator of a running service: config, doctor, completion, rotate.
 
@@ -229,14 +236,9 @@ test(
       },
     )
 
-    const clock =
-      "data:text/javascript,const now = Date.now; Date.now = () => now() - 86400000".replaceAll(
-        " ",
-        "%20",
-      )
     await expectBad("clock", /the last entry was recorded at/, /set the clock right/, {
       ...settings,
-      NODE_OPTIONS: `--import=${clock}`,
+      ...clockAhead(-1),
     })
     assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
     const lost = await diagnose({ ...settings, TALLYSTICK_HEADS: join(folder.path, "lost") })

@@ -56,9 +56,7 @@ test(
     await eventually("a checkpoint", async () =>
       (await service.root.get(`/v1/workspaces/demo/receipts/${receipt.receipt}`)).text.includes(
         '"integrity":"verified"',
-      )
-        ? true
-        : undefined,
+      ),
     )
     await runSteps(service, named(names, service, printed, receipt), steps)
 

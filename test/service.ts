@@ -149,8 +149,12 @@ export function settingsOf({ data, url, rootKey }: Pick<Service, "data" | "url" 
 
 /** A setting of a service whose clock is ahead by so many days. */
 export function clockAhead(days: number): { readonly NODE_OPTIONS: string } {
-  const clock = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days} * 864e5`
-  return { NODE_OPTIONS: `--import=${clock.replaceAll(" ", "%20")}` }
+  return { NODE_OPTIONS: `--import=${clockModule(days)}` }
+}
+
+/** A module that sets the clock of its process ahead. */
+export function clockModule(days: number): string {
+  return `data:text/javascript,const%20now=Date.now;Date.now=()=>now()+${days}*864e5`
 }
 
 /** One for each data folder, so that a restarted service has the same key. */
@@ -428,17 +432,18 @@ export async function writeMany(
 }
 
 /**
- * Repeats a question until it has an answer, for a condition that the service reaches by itself.
+ * Repeats a question until its answer is neither undefined nor false, for a condition that the
+ * service reaches by itself.
  */
 export async function eventually<T>(
   what: string,
-  look: () => Promise<T | undefined>,
+  look: () => Promise<T | undefined | false>,
   withinMs = 30_000,
 ): Promise<T> {
   const begun = performance.now()
   for (;;) {
     const found = await look()
-    if (found !== undefined) return found
+    if (found !== undefined && found !== false) return found
     const waitedMs = performance.now() - begun
     if (waitedMs > withinMs) throw new Error(`waited ${withinMs} ms in vain: ${what}`)
     // Each try costs the service processor time, which the awaited work may need.

@@ -5,6 +5,7 @@ import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
 import { refuse, startS3Server, type S3Server } from "../s3-server.ts"
 import { eventually, makeWorkspace, settingsOf, startService, writeMany } from "../service.ts"
+import { untilErased } from "../until.ts"
 
 // An archive in S3 that fails in every way: its entries answer 503 or are shown as broken, and all
 // else goes on. After it recovers, everything is read as before. A slow archive delays only its own
@@ -63,7 +64,7 @@ async function startArchived(s3: S3Server) {
   })
   await eventually(
     "all to be archived",
-    async () => s3.objects.size === filed / segmentEntries || undefined,
+    async () => s3.objects.size === filed / segmentEntries,
     180_000,
   )
   assert.equal(await first.end(), 0)
@@ -169,15 +170,6 @@ test("a slow S3 archive delays only reads of what it holds", async () => {
   assert.equal(asked.status, 202, asked.text)
   assert.equal(page.events.length, 100)
   assert.equal(page.verified, true)
-  await eventually(
-    "the erasure is done",
-    async () => {
-      const { state } = (
-        await service.root.get(`${path}/erasures/${asked.json().erasureId}`)
-      ).json()
-      return state === "done" || undefined
-    },
-    120_000,
-  )
+  await untilErased(service.root, path, asked.json().erasureId, 120_000)
   await expectChain(service.root, id, receipts)
 })

@@ -18,6 +18,7 @@ import {
   writeMany,
   type Service,
   type Workspace,
+  clockModule,
 } from "../service.ts"
 
 // Old entries move into the archive while the service runs, and are read from it as before.
@@ -49,13 +50,13 @@ test("old entries are archived and read as before; without the archive, reads an
       (sum, name) => sum + statSync(join(service.data, "archive", name)).size,
       0,
     )
-  await eventually("all packed entries to be archived, and counted", async () =>
-    (await metric(service, "tallystick_packed_entries_total")) >= 4032 &&
-    (await metric(service, "tallystick_archive_overdue_seconds")) === 0 &&
-    (await metric(service, "tallystick_archive_segments")) === filesOf(service).length &&
-    (await metric(service, "tallystick_archive_bytes")) === bytesOf()
-      ? true
-      : undefined,
+  await eventually(
+    "all packed entries to be archived, and counted",
+    async () =>
+      (await metric(service, "tallystick_packed_entries_total")) >= 4032 &&
+      (await metric(service, "tallystick_archive_overdue_seconds")) === 0 &&
+      (await metric(service, "tallystick_archive_segments")) === filesOf(service).length &&
+      (await metric(service, "tallystick_archive_bytes")) === bytesOf(),
   )
   const page = () =>
     service.root.get(`${path}/events?storage=archive&limit=50&query=action:ledger.test.old`)
@@ -117,7 +118,7 @@ test("old entries are archived and read as before; without the archive, reads an
   assert.notEqual((await tallystick(["fsck"], settings)).code, 0)
 })
 
-const threeDaysLater = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
+const threeDaysLater = clockModule(3)
 
 test("small workspaces are archived too: whole stretches by the service, the rest by the command", async () => {
   await using service = await startService()
@@ -132,7 +133,7 @@ test("small workspaces are archived too: whole stretches by the service, the res
   await using later = await startService({ data: service.data, environment })
   await eventually(
     "whole stretches to be archived",
-    async () => (await lastArchived(later, small)) >= 384 || undefined,
+    async () => (await lastArchived(later, small)) >= 384,
   )
   assert.equal(await lastArchived(later, tiny), 0)
   await expectFound(later, small, 4)
@@ -246,8 +247,9 @@ test("archive now: entries that were packed with newer ones wait for them, and a
   await using later = await startService({ data: service.data, environment })
   const writer = later.client(workspace.writer.bearer)
   receipts.push(...(await writeMany({ ...workspace, writer }, 100)))
-  await eventually("a whole stretch to be packed", async () =>
-    (await metric(later, "tallystick_packed_entries_total")) >= 64 ? true : undefined,
+  await eventually(
+    "a whole stretch to be packed",
+    async () => (await metric(later, "tallystick_packed_entries_total")) >= 64,
   )
   assert.equal(await later.end(), 0)
 

@@ -94,8 +94,9 @@ test("a batch fails as a whole if any event goes to a halted workspace", async (
         ...workspaces.map((id) => ({ ...eventFor(id), idempotencyKey: crypto.randomUUID() })),
       ],
     })
-  await eventually("it is halted", async () =>
-    (await send(broken.writer, [broken.id])).status === 503 ? true : undefined,
+  await eventually(
+    "it is halted",
+    async () => (await send(broken.writer, [broken.id])).status === 503,
   )
   const reply = await send(broken.writer, [broken.id])
   assert.equal(reply.json().error, "integrity_failure", reply.text)

@@ -2,10 +2,11 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import { join, setUpFirst } from "../people.ts"
-import { eventually, logKeyOf, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
+import { logKeyOf, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 import { createChance, seedOf } from "../chance.ts"
+import { erase } from "../until.ts"
 
 // Consents over time: withdrawals, the state at a time, counts, and packs of one person's consents.
 
@@ -508,16 +509,9 @@ test("a pack of a person's consents proves what was shown and when they agreed",
 test("erasing fields keeps the state of a consent, and erasing entries removes it", async () => {
   const shop = await makeWorkspace(service, { personalKeys: ["surface"] })
   const given = await act(shop, "usr_1", 1)
-  const erase = async (scope: string): Promise<void> => {
-    const asked = { subject: { id: "usr_1" }, reason: "Article 17", scope }
-    const { erasureId } = (await root.post(`${shop.path}/erasures`, asked)).json()
-    await eventually("the erasure to be done", async () => {
-      const { state } = (await root.get(`${shop.path}/erasures/${erasureId}`)).json()
-      return state === "done" ? state : undefined
-    })
-  }
+  const eraseIt = (scope: string) => erase(root, shop.path, { subject: { id: "usr_1" }, scope })
   const ask = `GET ${shop.path}/consents?subject=usr_1`
-  await erase("fields")
+  await eraseIt("fields")
   await expectRows([
     {
       as: shop.reader,
@@ -527,7 +521,7 @@ test("erasing fields keeps the state of a consent, and erasing entries removes i
       shows: { state: "given", policyVersion: 1, mode: "explicit", receipt: given.receipt },
     },
   ])
-  await erase("entries")
+  await eraseIt("entries")
   await expectRows([{ as: shop.reader, ask, gets: 200, shows: { state: "none", total: 0 } }])
 })
 

@@ -17,10 +17,9 @@ import {
   startService,
   writeEvent,
   writeMany,
-  type Client,
-  type Workspace,
 } from "../service.ts"
 import { startWatched } from "./watched.ts"
+import { erase } from "../until.ts"
 
 // Erasures: sealed content about a person is destroyed everywhere, and evidence that was given out
 // before stays valid.
@@ -46,28 +45,7 @@ const zuleika = {
 }
 const someone = { id: "usr_2", type: "user", email: "noaks@example.com", name: "Noaks" }
 
-interface Erasure {
-  readonly erasureId: string
-  readonly state: string
-  readonly entries: number
-  readonly fields: number
-  readonly subject?: object
-  readonly handedOut: Record<"packs" | "tokens" | "exports", readonly string[]>
-}
-
 const request = { subject: { id: zuleika.id }, reason: "Article 17", reference: "DSR-7" }
-
-async function erase(admin: Client, { path }: Workspace, more: object = {}): Promise<Erasure> {
-  const asked = await admin.post(`${path}/erasures`, { ...request, ...more })
-  assert.equal(asked.status, 202, asked.text)
-  const { erasureId } = asked.json<Erasure>()
-  return eventually("the erasure is done", async () => {
-    const reply = await admin.get(`${path}/erasures/${erasureId}`)
-    assert.equal(reply.status, 200, reply.text)
-    const erasure = reply.json<Erasure>()
-    return erasure.state === "done" ? erasure : undefined
-  })
-}
 
 test("no file has what was erased, and evidence that was given out before is not refuted", async () => {
   // A watched service would verify each of these thousands of receipts twice.
@@ -122,7 +100,7 @@ test("no file has what was erased, and evidence that was given out before is not
   })
   assert.equal(await foundBy(personal.email), 44, "a preview erases nothing")
 
-  const done = await erase(admin, workspace)
+  const done = await erase(admin, workspace.path, request)
   assert.deepEqual({ entries: done.entries, fields: done.fields }, counts)
   assert.deepEqual(done.subject, { id: zuleika.id })
   assert.deepEqual(done.handedOut, preview.json().handedOut)
@@ -182,7 +160,7 @@ test("erasing whole entries removes their content, and no file has the person's 
   await make(root, `${path}/activity/token`, { projectId: "core", subject: secret.id })
   assert.ok((await filesWith(service.data, [secret.id])).length > 0)
   const subject = { id: secret.id }
-  const done = await erase(admin, workspace, { subject, scope: "entries" })
+  const done = await erase(admin, workspace.path, { ...request, subject, scope: "entries" })
   assert.deepEqual([done.entries, done.subject], [3, undefined])
   assert.deepEqual(await filesWith(service.data, [secret.id]), [])
   for (const { receipt } of [first, other]) await root.get(`${path}/receipts/${receipt}/proof`)
@@ -204,7 +182,7 @@ test("a recorded search for the person's id is erased in any case, as it found t
   // Consents are looked up by exactly this id, so this is somebody else.
   const other = { subject: "USR_1911", reason: "a request" }
   assert.equal((await root.post(`${path}/consents/lookup`, other)).status, 200)
-  await erase(root, workspace)
+  await erase(root, workspace.path, request)
   const targetsOf = async (action: string) =>
     (await root.get(`${path}/events?projectId=system&query=action:${action}`))
       .json()
@@ -222,9 +200,13 @@ test("a recorded search for the person's e-mail or name is erased as of a person
   await writeEvent(workspace, { actor: zuleika })
   for (const query of [`email:${personal.email}`, `name:"${personal.name}"`])
     await make(root, `${path}/events/exports`, { format: "csv", filter: { query } })
-  await erase(root, workspace)
+  await erase(root, workspace.path, request)
   for (const id of [personal.email, personal.name])
-    assert.equal((await erase(root, workspace, { subject: { id }, scope: "entries" })).entries, 1)
+    assert.equal(
+      (await erase(root, workspace.path, { ...request, subject: { id }, scope: "entries" }))
+        .entries,
+      1,
+    )
   const own = await root.get(`${path}/events?projectId=system`)
   assert.doesNotMatch(own.text, /dobson/i)
 })
@@ -237,7 +219,7 @@ test("a repeated write is compared with what the erasure left", async () => {
   const key = "a-key-of-the-person"
   const first = (await writer.write(event, key)).json()
   assert.deepEqual(first.actor, zuleika)
-  await erase(root, workspace)
+  await erase(root, workspace.path, request)
   const left = { ...zuleika, email: undefined, name: undefined, phone: undefined }
   const others = [
     event,
@@ -261,7 +243,7 @@ test("a repeated write is compared with what the erasure left", async () => {
     const refused = await writer.write(other, key)
     assert.equal(refused.status, 422, refused.text)
   }
-  await erase(root, workspace, { scope: "entries" })
+  await erase(root, workspace.path, { ...request, scope: "entries" })
   assert.equal((await writer.write(event, key)).status, 410)
 })
 
@@ -272,7 +254,7 @@ test("only administrators erase, and an invalid request says what is wrong", asy
   assert.equal((await reader.get(`${path}/erasures`)).status, 403)
   for (const wrong of [{ reason: "" }, { subject: { id: "" } }, { scope: "all" }, { more: 1 }])
     assert.equal((await root.post(`${path}/erasures`, { ...request, ...wrong })).status, 400)
-  const nobody = await erase(root, workspace)
+  const nobody = await erase(root, workspace.path, request)
   assert.deepEqual([nobody.entries, nobody.fields], [0, 0])
   const { erasures } = (await root.get(`${path}/erasures`)).json()
   assert.deepEqual(erasures, [nobody])
@@ -325,7 +307,7 @@ test("an operator previews, requests and follows an erasure on the command line"
   assert.match(erasureId, /^era_/)
   await eventually("the erasure is done", async () => {
     const shown = JSON.parse((await run("show", erasureId)).output)
-    return shown.state === "done" && shown.scope === "entries" ? true : undefined
+    return shown.state === "done" && shown.scope === "entries"
   })
   assert.match((await run("list")).output, new RegExp(`^${erasureId} +done +entries +1 +3 `, "m"))
   await expectChain(root, workspace.id, receipts)

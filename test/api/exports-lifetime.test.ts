@@ -22,6 +22,7 @@ import {
   type Service,
   type Workspace,
 } from "../service.ts"
+import { erase, setRetention, untilSigned } from "../until.ts"
 
 // Exports of entries that are archived, erased, expired or broken, or that storage cannot read. No
 // file may look complete that is not.
@@ -41,9 +42,8 @@ async function archived(service: Service, least: number): Promise<void> {
   await eventually(
     "the entries to be archived",
     async () =>
-      ((await metric(service, "tallystick_packed_entries_total")) >= least &&
-        (await metric(service, "tallystick_archive_overdue_seconds")) === 0) ||
-      undefined,
+      (await metric(service, "tallystick_packed_entries_total")) >= least &&
+      (await metric(service, "tallystick_archive_overdue_seconds")) === 0,
     60_000,
   )
 }
@@ -184,10 +184,7 @@ test("an export names a broken entry, and does not call it verified", async (t) 
     // A workspace that is known to be broken is not exported again.
     const acme = await makeWorkspace(service)
     const receipts = await writeMany(acme, 300)
-    await eventually("all are signed", async () => {
-      const page = await acme.reader.get(`${acme.path}/events?limit=1`)
-      return page.text.includes('"integrity":"verified"') || undefined
-    })
+    await untilSigned(acme.reader, acme.path)
     const { sequence } = damage(service.data, receipts[150]?.receipt ?? "", "a byte of the body")
     const file = join(folder.path, `broken.${format}`)
     const bytes = await read(await begun(service, acme, format))
@@ -249,23 +246,9 @@ test("DuckDB finds the same in every format, also when entries are archived, era
   await writeMany({ id: acme.id, writer: service.client(acme.writer.bearer) }, 50, {
     changes: (place) => ({ action: "order.create", metadata: { amount: count + place } }),
   })
-  const rules = { retention: [{ action: "login", days: 1 }] }
-  const { token: confirm } = (
-    await eventually("it is counted", async () => {
-      const reply = await service.root.post(`${path}/retention/preview`, rules)
-      return reply.status === 202 ? undefined : reply
-    })
-  ).json()
-  assert.equal((await service.root.patch(path, { ...rules, confirm })).status, 200)
+  await setRetention(service.root, path, [{ action: "login", days: 1 }])
   assert.equal((await service.root.post(`${path}/retention/run`, {})).status, 200)
-  const asked = await service
-    .client(admin.bearer)
-    .post(`${path}/erasures`, { subject: { id: "zuleika" }, reason: "Article 17" })
-  assert.equal(asked.status, 202, asked.text)
-  await eventually("the erasure is done", async () => {
-    const erasure = await service.root.get(`${path}/erasures/${asked.json().erasureId}`)
-    return erasure.json().state === "done" ? true : undefined
-  })
+  await erase(service.client(admin.bearer), path, { subject: { id: "zuleika" } })
 
   const places = Array.from({ length: count + 50 }, (_, place) => place)
   const kept = places.filter((place) => place >= count || !isLogin(place))
@@ -281,10 +264,7 @@ test("DuckDB finds the same in every format, also when entries are archived, era
     receipts: String(places.length),
     emails: String(kept.length - erased),
   }
-  await eventually("all are signed", async () => {
-    const page = await service.root.get(`${path}/events?limit=1`)
-    return page.text.includes('"integrity":"verified"') || undefined
-  })
+  await untilSigned(service.root, path)
   for (const format of formats) {
     const file = join(folder.path, `old.${format}`)
     await writeFile(file, await read(await begun(service, acme, format)))

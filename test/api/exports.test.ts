@@ -12,6 +12,7 @@ import { createChance, seedOf } from "../chance.ts"
 import { eventually, makeKey, makeWorkspace, writeMany, type Client } from "../service.ts"
 import { filters, find, listed, randomEvent, writeAll, type Parameters } from "./pages.ts"
 import { startWatched } from "./watched.ts"
+import { untilSigned } from "../until.ts"
 
 // GET …/events/export: what a list of the same filters has, oldest first, in one file.
 
@@ -84,10 +85,7 @@ test("with include=proof each line has what a page has", async () => {
   const acme = await makeWorkspace(service)
   await writeAll(acme, { n1: {}, n2: {}, n3: {} })
   const proven = { include: "proof", limit: 3 }
-  await eventually("all are signed", async () => {
-    const { events } = await find(acme.reader, acme.path, { limit: 3 })
-    return events.every(({ integrity }) => integrity === "verified") || undefined
-  })
+  await untilSigned(acme.reader, acme.path)
   const page = await find(acme.reader, acme.path, proven)
   const found = await entriesOf(acme.reader, acme.path, { include: "proof" })
   for (const [at, entry] of page.events.toReversed().entries()) {

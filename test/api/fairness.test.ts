@@ -84,7 +84,7 @@ test("clients that read nothing of their packs delay only their own workspace, u
     return asked
   }
   const slow = [open("slow"), open("slow")]
-  await eventually("two are being sent", async () => (answered.length === 2 ? true : undefined))
+  await eventually("two are being sent", async () => answered.length === 2)
   const third = open("third")
   for (let at = 0; at < 6; at++)
     assert.equal((await other.reader.get(`${small}/download`)).status, 200)
@@ -92,7 +92,7 @@ test("clients that read nothing of their packs delay only their own workspace, u
   await packOf(greedy, 1)
   assert.deepEqual(answered, ["slow 200", "slow 200"])
   slow[0]?.destroy()
-  await eventually("the third has its turn", async () => (answered.length === 3 ? true : undefined))
+  await eventually("the third has its turn", async () => answered.length === 3)
   assert.equal(answered[2], "third 200")
   for (const one of [slow[1], third]) one?.destroy()
   assert.equal(
@@ -162,7 +162,7 @@ test("strangers who ask for receipts and tiles of a workspace do not take its tu
   const tile = `${acme.path}/tlog/tile/0/000`
   await eventually("it is signed", async () => {
     const { status } = await acme.reader.get(`${tile}.p/2`)
-    return status === 200 ? true : undefined
+    return status === 200
   })
   const { hostname, port } = new URL(crowded.url)
   const sockets = await Promise.all(

@@ -184,9 +184,7 @@ test("streams that are cut miss nothing and show nothing twice, while others wri
   await Promise.all([write(), write(), write()])
   for (const { filter, reader, seen } of followers) {
     const expected = sequences(await listed(reader, acme.path, filter))
-    await eventually(`all of ${JSON.stringify(filter)}`, async () =>
-      seen.length >= expected.length ? true : undefined,
-    )
+    await eventually(`all of ${JSON.stringify(filter)}`, async () => seen.length >= expected.length)
     assert.deepEqual(sequences(seen), expected, JSON.stringify(filter))
   }
   end.abort()
@@ -227,9 +225,7 @@ test("a stream has ids, events, data and heartbeats, and ends when its key is re
     lastEventId: String(nextAfter),
   })
   assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/)
-  await eventually("two comments", async () =>
-    said.text.split(": ").length > 2 ? true : undefined,
-  )
+  await eventually("two comments", async () => said.text.split(": ").length > 2)
   await writeAll(acme, { n1: {} })
   const line = await eventually(
     "an entry",
@@ -269,9 +265,7 @@ test("as many clients as the limit allows follow one workspace, and each sees ev
   })
   await writeMany(acme, 300, { atOnce: 10 })
   const expected = sequences(await listed(acme.reader, acme.path, {}))
-  await eventually("all have seen all", async () =>
-    seen.every(({ length }) => length >= 300) ? true : undefined,
-  )
+  await eventually("all have seen all", async () => seen.every(({ length }) => length >= 300))
   for (const found of seen) assert.deepEqual(found, expected)
   end.abort()
   for (const result of await Promise.allSettled(ended)) assert.equal(result.status, "rejected")
@@ -287,7 +281,7 @@ test("a stop ends waiting streams and questions at once", async () => {
   const waiting = feed(acme.reader, acme.path, { after: nextAfter, wait: 30 })
   await eventually("both wait", async () => {
     const { status } = await acme.reader.get(`${acme.path}/events/feed?after=9&wait=1`)
-    return status === 503 ? true : undefined
+    return status === 503
   })
   await readChain(acme.reader, acme.id)
   const exit = other.end()

@@ -3,7 +3,15 @@ import { after, test } from "node:test"
 import type { ApiKeyList } from "@tallystick/client/wire"
 import { expectChain } from "../chain.ts"
 import { browserOf, cookieOf, goodPassword, join, setupToken } from "../people.ts"
-import { eventFor, make, makeKey, makeWorkspace, startService, type Client } from "../service.ts"
+import {
+  eventFor,
+  make,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Client,
+  clockAhead,
+} from "../service.ts"
 import { withCheckDigits } from "./check-digits.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -457,11 +465,8 @@ test("a key works until it expires, and an expired key is answered differently f
   const endless = (await makeKey(today, id, { scopes: ["read"] })).bearer
   await today.end()
 
-  const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + 5400_000`
-  await using afterwards = await startService({
-    data: today.data,
-    environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
-  })
+  const environment = clockAhead(1.5 / 24)
+  await using afterwards = await startService({ data: today.data, environment })
   await expectRows([
     { as: afterwards.client(short), ask: `GET ${path}`, gets: "401 token_expired" },
     { as: afterwards.client(short), ask: "GET /v1/limits", gets: "401 token_expired" },

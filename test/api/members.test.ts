@@ -17,6 +17,7 @@ import {
   startService,
   type Client,
   type Reply,
+  clockAhead,
 } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -576,11 +577,8 @@ test("a set-up token lives for a day", async () => {
   })()
   await today.end()
   const on = async (hours: number, gets: Row["gets"]): Promise<void> => {
-    const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${hours * 3_600_000}`
-    await using then = await startService({
-      data: today.data,
-      environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
-    })
+    const environment = clockAhead(hours / 24)
+    await using then = await startService({ data: today.data, environment })
     await expectRows([
       { as: then.client(), ask: "POST /v1/setup", send: { token, password: goodPassword }, gets },
     ])

@@ -157,8 +157,9 @@ test("the process metrics are measured", async () => {
   )
   // The system makes a connection before the service has taken it.
   assert.ok(value("process_open_fds") < sockets.length)
-  await eventually("connections to be descriptors", async () =>
-    ((await read()).get("process_open_fds") ?? 0) >= sockets.length ? true : undefined,
+  await eventually(
+    "connections to be descriptors",
+    async () => ((await read()).get("process_open_fds") ?? 0) >= sockets.length,
   )
   for (const socket of sockets) socket.destroy()
   assert.ok(value("process_max_fds") > value("process_open_fds"))
@@ -194,7 +195,7 @@ test("gauges of followers and queues move under load and come to rest", async ()
     await eventually(`these move: ${[...still].join(", ")}`, async () => {
       const now = await read()
       for (const name of still) if ((now.get(name) ?? 0) > 0) still.delete(name)
-      return still.size === 0 ? true : undefined
+      return still.size === 0
     })
   } finally {
     writing = false

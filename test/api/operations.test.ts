@@ -269,9 +269,7 @@ test("a start on every interface without a public URL warns that it names ledger
     await using open = await startService({
       environment: { TALLYSTICK_HOST: host, ...environment },
     })
-    await eventually("the start to be over", async () =>
-      open.log().includes("listening") ? true : undefined,
-    )
+    await eventually("the start to be over", async () => open.log().includes("listening"))
     assert.equal(open.log().includes("the names of ledgers contain 0.0.0.0"), warns)
     assert.equal(await open.end(), 0)
   }

@@ -3,25 +3,14 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { readChain } from "../chain.ts"
-import { makeWorkspace, startService, type Service } from "../service.ts"
+import { makeWorkspace, startService, clockAhead } from "../service.ts"
 import { find, labels, writeAll, type Parameters } from "./pages.ts"
 import { dropTriggers } from "../triggers.ts"
 
 // GET …/events of old data, and of data that was changed on the disk.
 
-/** The same data again, under a clock that is ahead by this much. */
-function laterBy(
-  days: number,
-  data: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Service> {
-  const clock =
-    `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days * 86_400_000}`.replaceAll(
-      " ",
-      "%20",
-    )
-  return startService({ data, environment: { NODE_OPTIONS: `--import=${clock}`, ...environment } })
-}
+/** A start that leaves all changes but one to the queries. */
+const hardlyRechecked = { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" }
 
 test("the ledger's time and the workspace's setting decide what is hot and what is archived", async () => {
   await using first = await startService()
@@ -33,7 +22,7 @@ test("the ledger's time and the workspace's setting decide what is hot and what 
   assert.equal(labels(await find(reader, path)), "old3 old2 old1")
   assert.equal(await first.end(), 0)
 
-  await using now = await laterBy(40, first.data)
+  await using now = await startService({ data: first.data, environment: clockAhead(40) })
   const [writes, reads] = [now.client(writer.bearer), now.client(reader.bearer)]
   await writeAll(
     { id, writer: writes },
@@ -123,7 +112,7 @@ test("an entry changed on the disk is shown as broken at its place, and its neig
   assert.equal(Number(journal.prepare(spoilt).run(receipts[3] ?? "").changes), 1)
   journal.close()
 
-  await using now = await laterBy(0, first.data, { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" })
+  await using now = await startService({ data: first.data, environment: hardlyRechecked })
   const reads = now.client(reader.bearer)
   const page = await find(reads, path)
   assert.deepEqual([page.total, page.returned, page.verified], [6, 6, false])
@@ -185,7 +174,7 @@ test("a cut or missing record is broken at its place, and later entries are stil
     assert.equal(Number(journal.prepare(sql).run(id, sequences.get(id)?.[2] ?? 0).changes), 1)
   journal.close()
 
-  await using now = await laterBy(0, first.data, { TALLYSTICK_LIMIT_RECHECK_ENTRIES: "1" })
+  await using now = await startService({ data: first.data, environment: hardlyRechecked })
   for (const { id, path, reader } of Object.values(places)) {
     const reads = now.client(reader.bearer)
     const page = await find(reads, path)

@@ -3,7 +3,14 @@ import { DatabaseSync } from "node:sqlite"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { expectChain, readChain } from "../chain.ts"
-import { eventFor, makeKey, makeWorkspace, startService, type Service } from "../service.ts"
+import {
+  eventFor,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Service,
+  clockAhead,
+} from "../service.ts"
 import { dropTriggers } from "../triggers.ts"
 
 // What stays the same for clients across a restart, also when the machine's clock is changed.
@@ -24,23 +31,11 @@ const vkey = (await reader.get(`${path}/tlog/log.vkey`)).text
 assert.equal((await reader.get(`${path}/receipts/${receipt}/proof`)).status, 200)
 assert.equal(await before.end(), 0)
 
-/** The same data again, under a clock that is ahead by this much, or behind. */
-function restart(
-  aheadMs = 0,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Service> {
-  const clock =
-    `data:text/javascript,const now = Date.now; Date.now = () => now() + (${aheadMs})`.replaceAll(
-      " ",
-      "%20",
-    )
-  return startService({
-    data: before.data,
-    environment: { NODE_OPTIONS: `--import=${clock}`, ...environment },
-  })
+/** The same data again, under a clock that is ahead by so many days, or behind. */
+function restart(days = 0, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+  return startService({ data: before.data, environment: { ...clockAhead(days), ...environment } })
 }
 
-const dayMs = 86_400_000
 /** The address of a receipt changes with the port; every other byte stays the same for ever. */
 const asBefore = (text: string, now: Service): string => text.replace(now.url, before.url)
 
@@ -75,7 +70,7 @@ test("a replay has today's address of the receipt, and otherwise the bytes of th
 })
 
 test("the ledger's time does not go back with the clock", async () => {
-  await using now = await restart(-dayMs)
+  await using now = await restart(-1)
   const [second, third] = [
     (await now.client(writer.bearer).write(eventFor(id))).json(),
     (await now.client(writer.bearer).write(eventFor(id))).json(),
@@ -94,7 +89,7 @@ for (const [days, tier] of [
   [91, "archive"],
 ] as const) {
   test(`an entry of ${days} days ago is in the tier ${tier}, verifies, and its write is answered as before`, async () => {
-    await using now = await restart(days * dayMs)
+    await using now = await restart(days)
     const reads = now.client(reader.bearer)
     const answer = (await reads.get(`${path}/receipts/${receipt}`)).json()
     assert.deepEqual(

@@ -20,6 +20,7 @@ import {
   type Reply,
   type Service,
 } from "../service.ts"
+import { untilSigned } from "../until.ts"
 
 // Expired contents are destroyed, and evidence about their entries stays valid. Holds keep what the
 // rules would expire.
@@ -196,11 +197,7 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   await writeMany({ id, writer }, 30)
   const other = await makeWorkspace(first, { retention: [{ days: 1 }] })
   await writeMany(other, 3)
-  for (const one of [path, other.path])
-    await eventually("a checkpoint covers all of it", async () => {
-      const { pending } = (await first.root.get(`${one}/integrity`)).json()
-      return pending === 0 ? true : undefined
-    })
+  for (const one of [path, other.path]) await untilSigned(first.root, one)
   assert.equal(await first.end(), 0)
   await using second = await daysLater(first.data, 2)
   const expired = async (service: Service): Promise<number> => {
@@ -224,11 +221,10 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   // The second look comes soon: the first trusts no clock.
   const soon = { TALLYSTICK_LIMIT_EXPIRY_EVERY_MS: "200" }
   await using third = await daysLater(first.data, 4, soon)
-  await eventually("they have expired", async () =>
-    (await expired(third)) === 30 ? true : undefined,
-  )
-  await eventually("they are counted", async () =>
-    (await metric(third, "tallystick_expired_bodies_total")) === 30 ? true : undefined,
+  await eventually("they have expired", async () => (await expired(third)) === 30)
+  await eventually(
+    "they are counted",
+    async () => (await metric(third, "tallystick_expired_bodies_total")) === 30,
   )
   assert.equal(await third.end(), 0)
   const settings = { ...settingsOf(third), ...(await engineSettings(third.data)) }

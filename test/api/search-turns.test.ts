@@ -39,7 +39,7 @@ async function wordyWorkspace(service: Service): Promise<Workspace> {
   const last = receipts.at(-1)?.receipt
   await eventually("all of it is filed", async () => {
     const { receipt } = (await wordy.reader.get(`${wordy.path}/receipts/${last}`)).json()
-    return receipt.queued === false ? true : undefined
+    return receipt.queued === false
   })
   return wordy
 }

@@ -22,6 +22,7 @@ import {
   makeWorkspace,
   startService,
   type Client,
+  clockAhead,
 } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
@@ -520,9 +521,7 @@ test("the cookie is secure over HTTPS, and the log says when it is not", async (
       ).status,
       403,
     )
-    await eventually("the start to be over", async () =>
-      public_.log().includes("listening") ? true : undefined,
-    )
+    await eventually("the start to be over", async () => public_.log().includes("listening"))
     assert.equal(public_.log().includes("plain HTTP"), publicUrl.startsWith("http:"))
   }
 })
@@ -532,11 +531,7 @@ test("sessions survive a restart, and end a week after they began", async () => 
   const { cookie } = await setUpFirst(today)
   await today.end()
   const on = async (days: number, gets: Row["gets"]): Promise<void> => {
-    const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + ${days * 86_400_000}`
-    await using then = await startService({
-      data: today.data,
-      environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
-    })
+    await using then = await startService({ data: today.data, environment: clockAhead(days) })
     await expectRows([{ as: then.client(), ask: "GET /v1/session", headers: { cookie }, gets }])
   }
   await on(0, 200)

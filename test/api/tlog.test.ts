@@ -4,6 +4,7 @@ import { openCheckpoint, readChain, tileName } from "../chain.ts"
 import { eventFor, eventually, logKeyOf, makeKey, makeWorkspace, writeMany } from "../service.ts"
 import { expectRows } from "./table.ts"
 import { startWatched } from "./watched.ts"
+import { untilSigned } from "../until.ts"
 
 // …/tlog/*: the log as C2SP tlog-tiles, for verifiers that are not ours.
 
@@ -312,16 +313,14 @@ test("a checkpoint is signed within about a second without anybody asking", asyn
   const log = await makeWorkspace(service)
   const { origin } = (await log.reader.get(log.path)).json()
   const vkey = await logKeyOf(log.reader, log.path)
-  await eventually("a first checkpoint", async () =>
-    (await log.reader.get(`${log.path}/tlog/checkpoint`)).status === 200 ? true : undefined,
-  )
+  await untilSigned(log.reader, log.path)
   const tookMs: number[] = []
   for (let size = 14; size <= 34; size += 10) {
     await writeMany(log, 10)
     const written = performance.now()
     await eventually("a checkpoint of all that was written", async () => {
       const { text } = await log.reader.get(`${log.path}/tlog/checkpoint`)
-      return openCheckpoint(text, origin, vkey).size === size ? true : undefined
+      return openCheckpoint(text, origin, vkey).size === size
     })
     tookMs.push(performance.now() - written)
   }

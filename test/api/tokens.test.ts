@@ -11,6 +11,7 @@ import {
   writeEvent,
   type Client,
   type Reply,
+  clockAhead,
 } from "../service.ts"
 import { withCheckDigits } from "./check-digits.ts"
 import { expectRows, type Row } from "./table.ts"
@@ -623,11 +624,8 @@ test("a token expires, and the answer to the right token says so", async () => {
   await readChain(reader, id)
   await today.end()
 
-  const later = `data:text/javascript,const now = Date.now; Date.now = () => now() + 5400_000`
-  await using afterwards = await startService({
-    data: today.data,
-    environment: { NODE_OPTIONS: `--import=${later.replaceAll(" ", "%20")}` },
-  })
+  const environment = clockAhead(1.5 / 24)
+  await using afterwards = await startService({ data: today.data, environment })
   const ask = `GET ${path}/receipts/${receipt}`
   await expectRows([
     { as: afterwards.client(short), ask, gets: "401 token_expired" },

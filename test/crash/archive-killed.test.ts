@@ -51,9 +51,8 @@ async function expectArchived(last: Service, { workspace, receipts }: OldLedger)
   await eventually(
     "all to be archived",
     async () =>
-      ((await metric(last, "tallystick_archive_segments")) > 0 &&
-        (await metric(last, "tallystick_archive_overdue_seconds")) === 0) ||
-      undefined,
+      (await metric(last, "tallystick_archive_segments")) > 0 &&
+      (await metric(last, "tallystick_archive_overdue_seconds")) === 0,
     120_000,
   )
   await expectChain(last.root, workspace.id, receipts)

@@ -8,6 +8,7 @@ import { eventually, makeWorkspace, type Reply, type Service, type Workspace } f
 import type { Disk } from "./disks.ts"
 import type { Fault } from "./faults.ts"
 import { startProgram } from "./programs.ts"
+import { untilReady } from "../until.ts"
 
 // Other programs fill the disk, to the last byte, while the ledger is written to and killed; then
 // there is space again.
@@ -96,13 +97,11 @@ export async function fillAgainAndAgain({
     const startedMs = performance.now()
     await eventually(
       "writes to resume",
-      async () => ((await write()).status === 202 ? true : undefined),
+      async () => (await write()).status === 202,
       resumesWithinMs,
     )
     seen.slowestResumeMs = Math.max(seen.slowestResumeMs, Math.round(performance.now() - startedMs))
-    await eventually("the service to be ready", async () =>
-      (await service.client().get("/readyz")).status === 200 ? true : undefined,
-    )
+    await untilReady(service)
   }
   const audited = await audit(service, { workspaces: [workspace], writes, chance })
   return { ...audited, ...seen, cycles, acknowledged: writes.length }

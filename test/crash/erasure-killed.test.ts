@@ -3,10 +3,11 @@ import { test } from "node:test"
 import { expectChain } from "../chain.ts"
 import { filesWith } from "../personal-files.ts"
 import { createChance, seedOf } from "../chance.ts"
-import { eventually, makeWorkspace, writeMany, type Service } from "../service.ts"
+import { makeWorkspace, writeMany, type Service } from "../service.ts"
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import { expectFsckClean, startProgram } from "./programs.ts"
 import { killServiceAtSteps, roundsFor, usualKills, type ServiceKills } from "./step-kills.ts"
+import { untilErased } from "../until.ts"
 
 // Killed at each step of an erasure: the next start finishes one that was recorded; one that was
 // not has changed nothing.
@@ -91,9 +92,7 @@ async function killErasures({ first, workspace }: OldLedger, killing: Killing) {
       assert.equal(reply.status, 202, reply.text)
       const { erasureId } = reply.json()
       asked.push({ erasureId, gone: isWhole ? [id, email] : [email] })
-      await eventually("the erasure is done", async () =>
-        isDone(await root.get(`${path}/${erasureId}`)),
-      )
+      await untilErased(root, workspace.path, erasureId)
     },
   })
   return { killed, asked }
@@ -114,12 +113,7 @@ async function expectFinished(
     if (page.nextCursor === null) break
     cursor = `&cursor=${page.nextCursor}`
   }
-  for (const { erasureId } of listed)
-    await eventually(
-      "the erasure is done",
-      async () => isDone(await root.get(`${path}/${erasureId}`)),
-      withinMs,
-    )
+  for (const { erasureId } of listed) await untilErased(root, workspace.path, erasureId, withinMs)
   const ids = new Set(listed.map(({ erasureId }) => erasureId))
   assert.ok(
     asked.every(({ erasureId }) => ids.has(erasureId)),
@@ -132,9 +126,4 @@ async function expectFinished(
     ),
     [],
   )
-}
-
-function isDone(reply: Awaited<ReturnType<Service["root"]["get"]>>): true | undefined {
-  assert.equal(reply.status, 200, reply.text)
-  return reply.json().state === "done" || undefined
 }

@@ -12,11 +12,13 @@ import {
   writeMany,
   type Service,
   type Workspace,
+  clockModule,
 } from "../service.ts"
 import { filed, idleArchiver, openArchivedLedger, type OldLedger } from "./archived-ledger.ts"
 import type { Fault } from "./faults.ts"
 import { expectFsckClean, startProgram } from "./programs.ts"
 import { killServiceAtSteps, roundsFor, usualKills, type Killed } from "./step-kills.ts"
+import { setRetention, untilSigned } from "../until.ts"
 
 // The service is killed at each step of expiry. An entry explains all missing content, and the next
 // start finishes the expiry.
@@ -25,7 +27,7 @@ import { killServiceAtSteps, roundsFor, usualKills, type Killed } from "./step-k
 const perProject = 68
 const smallKills = 30
 /** Entries are three days old. */
-const clock = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+3*864e5"
+const clock = clockModule(3)
 
 test(
   `killed ${usualKills} times while contents expire: what is gone is explained, and nothing expires twice`,
@@ -75,10 +77,7 @@ async function openSmall(): Promise<Old> {
   const receipts = await writeMany(workspace, 2 * (roundsFor(smallKills) + 1), {
     changes: (at) => ({ projectId: `p${Math.floor(at / 2)}` }),
   })
-  await eventually("a checkpoint covers all of it", async () => {
-    const { pending } = (await first.root.get(`${workspace.path}/integrity`)).json()
-    return pending === 0 ? true : undefined
-  })
+  await untilSigned(first.root, workspace.path)
   assert.equal(await first.end(), 0)
   return { first, workspace, receipts, environment: { NODE_OPTIONS: `--import=${clock}` } }
 }
@@ -96,11 +95,14 @@ function killExpiry(old: Old, count: number, chance: Chance, fault?: Fault): Pro
     modules: [clock],
     ...(fault && { fault }),
     async work(service, round) {
-      await ruleFor(service, old.workspace, `p${round}`)
+      await setRetention(service.root, old.workspace.path, ruleFor(`p${round}`))
       await expire(service, old.workspace)
     },
   })
 }
+
+/** Entries of this project expire. */
+const ruleFor = (projectId: string) => [{ projectId, days: 1 }]
 
 async function expire({ root }: Service, { path }: Pick<Workspace, "path">): Promise<void> {
   // A killed service may still have the lease, and on a slow machine a run ends after its answer.
@@ -109,17 +111,6 @@ async function expire({ root }: Service, { path }: Pick<Workspace, "path">): Pro
     return [202, 409].includes(reply.status) ? undefined : reply
   })
   assert.equal(run.status, 200, run.text)
-}
-
-/** From now on the entries of this project expire. */
-async function ruleFor({ root }: Service, { path }: Pick<Workspace, "path">, projectId: string) {
-  const rules = { retention: [{ projectId, days: 1 }] }
-  const { token } = await eventually("it is counted", async () => {
-    const reply = await root.post(`${path}/retention/preview`, rules)
-    return reply.status === 202 ? undefined : reply.json<{ token: string }>()
-  })
-  const set = await root.patch(path, { ...rules, confirm: token })
-  assert.equal(set.status, 200, set.text)
 }
 
 /** The missing content is what the entries say, each once. */
@@ -161,7 +152,7 @@ test("contents that are gone without their record, or with another one, are dete
   const old = await openSmall()
   await using _ = old.first
   const service = await startProgram({ data: old.first.data, environment: old.environment })
-  await ruleFor(service, old.workspace, "p0")
+  await setRetention(service.root, old.workspace.path, ruleFor("p0"))
   const run = await service.root.post(`${old.workspace.path}/retention/run`, {})
   assert.equal(run.json().entries, 2)
   assert.equal(await service.end(), 0)

@@ -155,9 +155,6 @@ function createWriter(workspace: Workspace, number: number, chance: Chance): Wri
     written,
     step,
     finish: async (service) =>
-      void (await eventually(
-        "the service to write again",
-        async () => (await step(service)) || undefined,
-      )),
+      void (await eventually("the service to write again", () => step(service))),
   }
 }

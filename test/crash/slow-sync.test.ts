@@ -14,6 +14,7 @@ import {
 import { startProgram } from "./programs.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { delaySyncs, noTracer } from "./tracer.ts"
+import { untilReady } from "../until.ts"
 
 // Promise 7, a disk that hangs: a write is not acknowledged before its sync, and further writes are
 // refused meanwhile.
@@ -65,9 +66,7 @@ test(
       acknowledged.length >= queued / 2 && acknowledged.length < queued,
       "some find room, and the others are refused before the disk is asked",
     )
-    await eventually("the service to be ready", async () =>
-      (await service.client().get("/readyz")).status === 200 ? true : undefined,
-    )
+    await untilReady(service)
     await expectAll(workspace, [before, ...acknowledged])
   },
 )

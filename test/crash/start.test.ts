@@ -83,7 +83,7 @@ test("every start says where the instance key is, because the start that made it
   const environment = { TALLYSTICK_ROOT_KEY: undefined }
   await using service = await startProgram({ data, environment })
   const said = `The instance key is in ${join(data, "root-key")}\n`
-  await eventually("the place is told", async () => service.output().includes(said) || undefined)
+  await eventually("the place is told", async () => service.output().includes(said))
 })
 
 test("compiled code is cached while the service runs, so the next start after a kill has it", async () => {
@@ -96,7 +96,7 @@ test("compiled code is cached while the service runs, so the next start after a 
       (file) => statSync(join(file.parentPath, file.name), { throwIfNoEntry: false })?.size ?? 0,
     )
     const bytes = sizes.reduce((sum, each) => sum + each, 0)
-    return bytes > 500_000 || undefined
+    return bytes > 500_000
   })
 })
 
@@ -460,7 +460,7 @@ async function answersOf(
   const last = `${path}/receipts/${idOf(writes.at(-1)?.receipt)}`
   await eventually(
     "everything to be in the index",
-    async () => (await client.get(last)).json().receipt.queued === false || undefined,
+    async () => (await client.get(last)).json().receipt.queued === false,
   )
   const paths = [
     `${path}/tlog/checkpoint`,

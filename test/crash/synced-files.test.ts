@@ -6,7 +6,8 @@ import { dirname, join } from "node:path"
 import { test, type TestContext } from "node:test"
 import { expectChain } from "../chain.ts"
 import { compileCache } from "../program.ts"
-import { eventually, makeWorkspace, startService, writeMany } from "../service.ts"
+import { untilSigned } from "../until.ts"
+import { makeWorkspace, startService, writeMany } from "../service.ts"
 import { skipUnlessStrict } from "./strict.ts"
 import { noTracer } from "./tracer.ts"
 
@@ -115,9 +116,7 @@ test(
     await using service = await startService()
     const acme = await makeWorkspace(service)
     const receipts = await writeMany(acme, 3)
-    await eventually("a checkpoint", async () =>
-      (await acme.reader.get(`${acme.path}/tlog/checkpoint`)).status === 200 ? true : undefined,
-    )
+    await untilSigned(acme.reader, acme.path)
     await expectChain(acme.reader, acme.id, receipts)
     assert.equal(await service.end(), 0)
     const exporting = `

@@ -177,7 +177,7 @@ export async function expectWholeModel(
   let left: readonly string[] = []
   await eventually("what was erased to be in no file", async () => {
     left = await filesWith(service.data, gone)
-    return left.length === 0 ? true : undefined
+    return left.length === 0
   }).catch((cause: unknown) => {
     throw new Error(`texts of the erased are in ${left.join(", ")}`, { cause })
   })

@@ -28,6 +28,7 @@ import {
   stopped,
   type OperatedLedger,
 } from "./operated-ledger.ts"
+import { untilErased } from "../until.ts"
 
 // An operator who runs random commands against one ledger, and kills some of them: the ledger and
 // what it serves stay as the model says. Clients write meanwhile, and repeat what was not answered.
@@ -198,16 +199,13 @@ async function erasePerson(scene: Scene): Promise<void> {
   scene.people = [...scene.people.filter((one) => one.id !== id), newPerson()]
   const scope = chance.pick(["fields", "entries"] as const)
   for (const workspace of model.workspaces) {
-    const path = `/v1/workspaces/${workspace}/erasures`
+    const path = `/v1/workspaces/${workspace}`
     const { root } = await started(scene)
-    const asked = await root.post(path, { subject: { id }, scope, reason: "a test" })
+    const asked = await root.post(`${path}/erasures`, { subject: { id }, scope, reason: "a test" })
     assert.equal(asked.status, 202, asked.text)
     if (chance.percent(25)) await stopped(scene, "SIGKILL")
     const service = await started(scene)
-    await eventually("the person to be erased", async () => {
-      const { state } = (await service.root.get(`${path}/${asked.json().erasureId}`)).json()
-      return state === "done" ? true : undefined
-    })
+    await untilErased(service.root, path, asked.json().erasureId)
   }
   for (const entry of model.entries.filter(({ person }) => person.id === id)) {
     // Nothing says any more whose it was, so a backup from before it expired brings it back.

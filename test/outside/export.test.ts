@@ -161,8 +161,9 @@ test("an export is an entry before anything is given out, or it is not made", as
     metadata: { entries },
   })
   assert.deepEqual(await acts(service), [act(size)])
-  await eventually("that entry to be signed", async () =>
-    (await sizeOf(workspace.reader, workspace.path)) === size + 1 ? true : undefined,
+  await eventually(
+    "that entry to be signed",
+    async () => (await sizeOf(workspace.reader, workspace.path)) === size + 1,
   )
   assert.equal(await service.end(), 0)
 

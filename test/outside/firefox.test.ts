@@ -39,7 +39,7 @@ before(async () => {
   receipt = written.json<{ receipt: string }>().receipt
   await eventually("a checkpoint", async () => {
     const { text } = await workspace.reader.get(`${workspace.path}/receipts/${receipt}`)
-    return text.includes('"integrity":"verified"') ? true : undefined
+    return text.includes('"integrity":"verified"')
   })
 })
 

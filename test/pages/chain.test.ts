@@ -261,10 +261,8 @@ test("chain: a checkpoint of a former epoch is compared without its key", async 
   const reader = await join(before, path, "viewer", "viewer@example.com")
   const signed = async (log: Service, entries: number) => {
     await writeMany({ id, writer: log.client(writer.bearer) }, entries)
-    return eventually("a checkpoint", async () => {
-      const { pending } = (await log.root.get(`${path}/integrity`)).json<{ pending: number }>()
-      return pending === 0 ? (await log.root.get(`${path}/tlog/checkpoint`)).text : undefined
-    })
+    await untilSigned(log.root, path)
+    return (await log.root.get(`${path}/tlog/checkpoint`)).text
   }
   const kept = await signed(before, 5)
   const copy = `${data}-copy`

@@ -37,9 +37,7 @@ async function sealed(id: string): Promise<void> {
   await eventually("a checkpoint", async () =>
     (await workspace.reader.get(`${workspace.path}/receipts/${id}`)).text.includes(
       '"integrity":"verified"',
-    )
-      ? true
-      : undefined,
+    ),
   )
 }
 

@@ -6,7 +6,6 @@ import type { Browser, Page } from "playwright-core"
 import { expectChain } from "../chain.ts"
 import { join, type Person } from "../people.ts"
 import {
-  eventually,
   makeWorkspace,
   startService,
   writeMany,
@@ -15,6 +14,7 @@ import {
   type Workspace,
 } from "../service.ts"
 import { noBrowser, openBrowser, signInto, watch, type Watched, type Watching } from "./browser.ts"
+import { untilSigned as untilAllSigned } from "../until.ts"
 
 // They are there from the beginning of `prepare` on.
 export let browser: Browser
@@ -113,11 +113,8 @@ export async function writeOwnActivity(): Promise<void> {
 }
 
 /** Until a checkpoint covers every entry of the workspace. */
-export async function untilSigned(): Promise<void> {
-  await eventually("a checkpoint", async () => {
-    const { text } = await service.root.get(`${workspace.path}/integrity`)
-    return text.includes('"pending":0') ? true : undefined
-  })
+export function untilSigned(by = service.root, path = workspace.path): Promise<void> {
+  return untilAllSigned(by, path)
 }
 
 /** Waits until the explorer says this of the entries that the browser recomputed. */

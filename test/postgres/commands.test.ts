@@ -31,7 +31,9 @@ import {
   writeMany,
   type Service,
   type Workspace,
+  clockModule,
 } from "../service.ts"
+import { erase, setRetention } from "../until.ts"
 
 // The commands that work on a ledger in PostgreSQL, each on a real server.
 
@@ -99,7 +101,7 @@ async function answersOf(service: Service, workspace: Workspace, receipts: reado
 async function signed(service: Service, { path, reader }: Workspace, entries: number) {
   await eventually("the last entry is signed", async () => {
     const note = await service.client(reader.bearer).get(`${path}/tlog/checkpoint`)
-    return Number(note.text.split("\n")[1]) >= entries ? true : undefined
+    return Number(note.text.split("\n")[1]) >= entries
   })
 }
 
@@ -258,7 +260,7 @@ test("a service that was away for long does not come back while a command has th
   // Its threads have connections of their own.
   await eventually("it reads", async () => {
     const { status } = await acme.reader.get(`${acme.path}/receipts/${later.receipt}/proof`)
-    return status === 200 || undefined
+    return status === 200
   })
   await expectChain(acme.reader, acme.id, [...receipts, later])
 })
@@ -359,7 +361,7 @@ test(
 )
 
 /** Four days after the entries were recorded. */
-const later = "data:text/javascript,const%20now=Date.now;Date.now=()=>now()+4*864e5"
+const later = clockModule(4)
 
 /** Of ten people and five projects; some of it is archived, erased, expired and held. */
 async function oldLedger(place: Place) {
@@ -386,27 +388,18 @@ async function growOld(service: Service, acme: Workspace): Promise<void> {
   const { path } = acme
   await eventually("what is packed to be archived", async () => {
     const { segments } = (await root.get(`${path}/segments?limit=100`)).json()
-    return segments.some((one: { lastSequence: number }) => one.lastSequence >= filed) || undefined
+    return segments.some((one: { lastSequence: number }) => one.lastSequence >= filed)
   })
   const hold = { name: "Case", reason: "a test", subject: { id: "usr_1" } }
   await make(root, `${path}/holds`, hold)
-  for (const [id, scope] of [
-    ["usr_2", "entries"],
-    ["usr_3", "fields"],
-  ]) {
-    const asked = { subject: { id }, scope, reason: "a test" }
-    assert.equal((await root.post(`${path}/erasures`, asked)).status, 202)
-  }
-  await eventually("both to be erased", async () => {
-    const { erasures } = (await root.get(`${path}/erasures`)).json()
-    return erasures.every(({ state }: { state: string }) => state === "done") || undefined
-  })
-  const rules = { retention: [{ projectId: "p1", days: 1 }] }
-  const { token } = (await root.post(`${path}/retention/preview`, rules)).json()
-  assert.equal((await root.patch(path, { ...rules, confirm: token })).status, 200)
+  await Promise.all([
+    erase(root, path, { subject: { id: "usr_2" }, scope: "entries" }),
+    erase(root, path, { subject: { id: "usr_3" }, scope: "fields" }),
+  ])
+  await setRetention(root, path, [{ projectId: "p1", days: 1 }])
   await eventually("what is due to expire", async () => {
     const run = await root.post(`${path}/retention/run`, {})
-    return (run.status === 200 && run.json().isRunning === false) || undefined
+    return run.status === 200 && run.json().isRunning === false
   })
   await signed(service, acme, (await root.get(`${path}/integrity`)).json().size)
 }
@@ -533,7 +526,7 @@ test(
     const { service, acme } = await smallLedger(place, 5000)
     await eventually("the first segment is filed", async () => {
       const found = await sql(url, "SELECT FROM tallystick.segments")
-      return found.length > 0 ? true : undefined
+      return found.length > 0
     })
     await service.end()
     const of = `WHERE workspace_id = '${acme.id}'`

@@ -108,5 +108,5 @@ test("parameters of the address replace no setting of ours, and commands still f
   await database.close()
   // A command does not take itself for a service.
   url.search = "application_name=tallystick"
-  await eventually("nobody uses it", async () => !(await isPostgresInUse(url.href)) || undefined)
+  await eventually("nobody uses it", async () => !(await isPostgresInUse(url.href)))
 })

@@ -13,7 +13,12 @@ import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
-import { askDatabase, onOwnServer, startOwnPostgres } from "../postgres-server.ts"
+import {
+  askDatabase,
+  onOwnServer,
+  startOwnPostgres,
+  type OwnPostgresServer,
+} from "../postgres-server.ts"
 import { createChance, seedOf } from "../chance.ts"
 import { metric } from "../metrics.ts"
 import { eventually, type Service } from "../service.ts"
@@ -61,23 +66,24 @@ test("a database that does not wait for its disk is refused", onOwnServer, async
   }
 })
 
+async function openStore(database: Pick<OwnPostgresServer, "createDatabase">) {
+  const databaseUrl = await database.createDatabase()
+  const archive = { kind: "folder", path: "/nowhere" } as const
+  const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
+  return { ...store, [Symbol.asyncDispose]: () => store.close() }
+}
+
 test(
   "the database is asked for its state once, however many ask at the same time",
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres({ settings: { log_statement: "all" } })
-    const databaseUrl = await database.createDatabase()
-    const archive = { kind: "folder", path: "/nowhere" } as const
-    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
-    try {
-      const asked = (): number => database.log().split("pg_is_in_recovery()").length - 1
-      const before = asked()
-      await Promise.all(Array.from({ length: 50 }, () => store.ready()))
-      await eventually("it is logged", async () => asked() > before || undefined)
-      assert.equal(asked() - before, 1)
-    } finally {
-      await store.close()
-    }
+    await using store = await openStore(database)
+    const asked = (): number => database.log().split("pg_is_in_recovery()").length - 1
+    const before = asked()
+    await Promise.all(Array.from({ length: 50 }, () => store.ready()))
+    await eventually("it is logged", async () => asked() > before)
+    assert.equal(asked() - before, 1)
   },
 )
 
@@ -86,20 +92,14 @@ test(
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
-    const databaseUrl = await database.createDatabase()
-    const archive = { kind: "folder", path: "/nowhere" } as const
-    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
+    await using store = await openStore(database)
+    await database.kill()
+    await assert.rejects(store.ready())
     const over = new AbortController()
-    try {
-      await database.kill()
-      await assert.rejects(store.ready())
-      const heard = store.grown(over.signal)[Symbol.asyncIterator]().next()
-      await database.restart()
-      assert.deepEqual(await heard, { done: false, value: [] })
-    } finally {
-      over.abort()
-      await store.close()
-    }
+    const heard = store.grown(over.signal)[Symbol.asyncIterator]().next()
+    await database.restart()
+    assert.deepEqual(await heard, { done: false, value: [] })
+    over.abort()
   },
 )
 
@@ -108,9 +108,7 @@ test(
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
-    const databaseUrl = await database.createDatabase()
-    const archive = { kind: "folder", path: "/nowhere" } as const
-    const store = await openPostgres({ databaseUrl, limits: defaultLimits, archive }, assert.fail)
+    await using store = await openStore(database)
     await database.kill()
     await assert.rejects(store.ready())
     const over = new AbortController()
@@ -118,7 +116,6 @@ test(
     over.abort()
     const late = systemClock.sleep(3000).then(() => assert.fail("it still waits for the database"))
     assert.deepEqual((await Promise.race([heard, late])).flat(), [])
-    await store.close()
   },
 )
 
@@ -155,7 +152,7 @@ test(
       await database.restart()
       await eventually("it serves", async () => {
         const { status } = await fetch(`${running.url}/readyz`)
-        return status === 200 || undefined
+        return status === 200
       })
       await greet(running, greeting)
       assert.match(said, /Write a first event[^]*ui\/setup\?first/)
@@ -186,7 +183,7 @@ test(
     try {
       await eventually("a commit to wait", async () => {
         const waits = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-        return (await askDatabase(url, waits)).length > 0 || undefined
+        return (await askDatabase(url, waits)).length > 0
       })
       const before = await backend()
       await hung
@@ -208,7 +205,7 @@ test("a server says whether a standby confirms what it acknowledges", onOwnServe
     eventually("the service to see its standbys", async () => {
       const { text: ready } = await service.client().get("/readyz?verbose")
       const standbys = await metric(service, "tallystick_database_synchronous_standbys")
-      return (detail.test(ready) && standbys === count) || undefined
+      return detail.test(ready) && standbys === count
     })
   await expectStandbys(/PostgreSQL \d+.*; no synchronous standby: /, 0)
   await using standby = await database.standby({ synchronous: true })

@@ -13,6 +13,7 @@ import {
   type Crowded,
   type Servers,
 } from "./servers.ts"
+import { untilReady } from "../until.ts"
 
 // The database fails under load, in every way that happens. The servers report it at once, and
 // continue by themselves when it is back.
@@ -98,11 +99,7 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
 async function written(seen: Crowded, count: number): Promise<void> {
   const acknowledged = () => [...seen.recorded.values()].reduce((sum, each) => sum + each, 0)
   const enough = acknowledged() + count
-  await eventually(
-    "the servers to go on",
-    async () => acknowledged() >= enough || undefined,
-    backWithinMs,
-  )
+  await eventually("the servers to go on", async () => acknowledged() >= enough, backWithinMs)
 }
 
 const backWithinMs = 30_000
@@ -124,12 +121,7 @@ async function expectNotReady({ all }: Servers): Promise<void> {
 }
 
 async function expectReady({ all }: Servers): Promise<void> {
-  for (const service of all)
-    await eventually(
-      "a server to find its database again",
-      async () => (await service.client().get("/readyz")).status === 200 || undefined,
-      backWithinMs,
-    )
+  for (const service of all) await untilReady(service, backWithinMs)
 }
 
 /** Once a server knows that its database is away, it refuses at once. */
@@ -140,7 +132,7 @@ async function expectRefusals({ all }: Servers): Promise<void> {
       const reply = await service.root.write(eventFor("nowhere"))
       assert.equal(reply.status, 503, reply.text)
       assert.equal(reply.json().error, "ledger_unavailable")
-      return performance.now() - begun < quickMs || undefined
+      return performance.now() - begun < quickMs
     })
 }
 

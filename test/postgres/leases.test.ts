@@ -40,7 +40,7 @@ test("one process holds a lease that is taken while another gives it back", asyn
   assert.equal(await leases.hold("acme"), true)
   // Nobody has used the lease for a minute.
   elapsedMs = 60_000
-  await eventually("the lease to be given back", async () => isGiving || undefined)
+  await eventually("the lease to be given back", async () => isGiving)
   const again = leases.hold("acme")
   // Asked on the other connection, it would be answered by then.
   setTimeout(mayGo.resolve, 200)
@@ -75,7 +75,7 @@ test("a workspace that was left is reported as soon as it is taken again", async
   for (const turn of [1, 2]) {
     await eventually("the loss of the lease to be noticed", async () => {
       for (const wake of sleepers.splice(0)) wake()
-      return (await ours.hold("acme")) === false || undefined
+      return (await ours.hold("acme")) === false
     })
     await ours.take("acme")
     assert.equal(taken, turn)

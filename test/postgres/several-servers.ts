@@ -219,7 +219,7 @@ export async function revokeAcross(database: string, rounds: number): Promise<La
     const changed = await change()
     assert.ok(changed.status < 300, changed.text)
     const begun = performance.now()
-    await eventually(what, async () => (await isKnown()) || undefined)
+    await eventually(what, async () => await isKnown())
     late[what] = Math.max(late[what], Math.round(performance.now() - begun))
     assert.ok(late[what] < knownWithinMs + busyMs, `${what}: ${late[what]} milliseconds`)
   }

@@ -260,7 +260,7 @@ async function untilWaiting(url: string, connections: number): Promise<void> {
     WHERE datname = current_database() AND wait_event_type = 'Lock'`
   await eventually(`${connections} connections to wait for a lock`, async () => {
     const [row] = await askDatabase(url, waiting)
-    return Number(row?.["count"]) >= connections || undefined
+    return Number(row?.["count"]) >= connections
   })
 }
 
@@ -297,8 +297,9 @@ test("a lease belongs to one process, until another one takes it or the first on
   await another.leases.take("acme")
   assert.equal(await another.leases.hold("acme"), true)
   await another.close()
-  await eventually("the first to hold it again", async () =>
-    (await one.leases.hold("acme")) === true ? true : undefined,
+  await eventually(
+    "the first to hold it again",
+    async () => (await one.leases.hold("acme")) === true,
   )
   assert.deepEqual(taken, ["another"], "nobody was told that the first does not follow it")
   await close()

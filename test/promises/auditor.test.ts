@@ -128,8 +128,9 @@ test("the auditor finds any damage and halts only that workspace", async (t) => 
   const sound = await writeSome(service)
   const each = new Map<Damage, Written>()
   for (const what of Object.keys(damages) as Damage[]) each.set(what, await writeSome(service))
-  await eventually("a whole round", async () =>
-    (await metric(service, "tallystick_audit_round")) >= 2 ? true : undefined,
+  await eventually(
+    "a whole round",
+    async () => (await metric(service, "tallystick_audit_round")) >= 2,
   )
   assert.equal((await auditorCheck(service.client())).ok, true)
   const verified = await metric(service, "tallystick_audit_verified_entries_total")
@@ -170,9 +171,7 @@ test("after a restart a fault is found again at once, is recorded once, and ends
     harmed.receipts[2]?.receipt ?? "",
     "a byte of the body",
   )
-  await eventually("it is found", async () =>
-    (await findings(first)).length > 0 ? true : undefined,
-  )
+  await eventually("it is found", async () => (await findings(first)).length > 0)
   await first.end("SIGKILL")
 
   // At this rate the auditor would need half a minute to get there.
@@ -198,8 +197,9 @@ test("after a restart a fault is found again at once, is recorded once, and ends
     data: first.data,
     environment: { ...quick, ...hardlyRechecked },
   })
-  await eventually("a whole round", async () =>
-    (await metric(third, "tallystick_audit_round_entries")) > 0 ? true : undefined,
+  await eventually(
+    "a whole round",
+    async () => (await metric(third, "tallystick_audit_round_entries")) > 0,
   )
   assert.equal((await third.client(harmed.writer.bearer).write(eventFor(harmed.id))).status, 202)
   assert.equal((await auditorCheck(third.client())).ok, true)

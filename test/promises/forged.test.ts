@@ -108,9 +108,8 @@ async function expectHalted(service: Service, { workspace: { id, writer } }: Sce
   await eventually(
     "the workspace is halted",
     async () =>
-      (await service.client(writer.bearer).write(eventFor(id))).json().error === "integrity_failure"
-        ? true
-        : undefined,
+      (await service.client(writer.bearer).write(eventFor(id))).json().error ===
+      "integrity_failure",
     haltedWithinMs,
   )
   const ready = await service.client().get("/readyz?verbose")

@@ -24,8 +24,7 @@ await writeMany(acme, entries, { changes: () => ({ metadata }), atOnce: 10 })
 const path = `${acme.path}/events?limit=100`
 await eventually(
   "they can be found",
-  async () =>
-    (await acme.reader.get(`${acme.path}/events?limit=1`)).status === 200 ? true : undefined,
+  async () => (await acme.reader.get(`${acme.path}/events?limit=1`)).status === 200,
   60_000,
 )
 

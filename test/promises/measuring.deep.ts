@@ -2,12 +2,13 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { startProgram } from "../crash/programs.ts"
 import { quantile } from "../median.ts"
-import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts"
+import { eventFor, makeWorkspace, type Service } from "../service.ts"
 import { longRun } from "./long-run.ts"
 import { expectStoredChain } from "./stored-chain.ts"
 import { runOpenLoop } from "./open-loop-load.ts"
 import { expectShedding, overload } from "./overload.ts"
 import { besideSlowClients, expectUndisturbed } from "./slow-clients.ts"
+import { untilReady } from "../until.ts"
 
 // Promises 10, 13 and 14 at length. These measure how quick the service is, so nothing runs beside
 // them.
@@ -51,9 +52,7 @@ test("a million entries, killed a hundred times, and ready within two seconds", 
   }: Service): Promise<{ readonly service: Service; readonly readyMs: number }> => {
     const startedMs = performance.now()
     const service = await startProgram({ data })
-    await eventually("it to be ready", async () =>
-      (await service.client().get("/readyz")).status === 200 ? true : undefined,
-    )
+    await untilReady(service)
     return { service, readyMs: performance.now() - startedMs }
   }
   await longRun(t, { what: "starts", wanted: 100, minutes: 5, floor: 20 }, async () => {
