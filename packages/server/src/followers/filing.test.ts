@@ -68,6 +68,17 @@ function openHouse(
   return { ...store, reports, loop, wakeAll }
 }
 
+/** Notes each segment that is stored, such as "acme 1.0". */
+function noting(stored: string[]) {
+  return (it: SegmentKeeper): SegmentKeeper => ({
+    ...it,
+    async put(workspace, name, ...rest) {
+      stored.push(`${workspace} ${name.level}.${name.k}`)
+      await it.put(workspace, name, ...rest)
+    },
+  })
+}
+
 /** Level and place of the stored segments, such as "1.0". */
 async function keptOf({ filing }: House, workspace: string): Promise<string> {
   const kept = await filing.segments.list(workspace)
@@ -173,15 +184,7 @@ test("sixteen segments become one, also of large entries", async () => {
 
 test("a backlog becomes large segments at once, and urgent work comes first", async () => {
   const order: string[] = []
-  const house = openHouse({
-    segments: (it) => ({
-      ...it,
-      async put(workspace, name, parts, absorbed) {
-        order.push(`${workspace} ${name.level}.${name.k}`)
-        await it.put(workspace, name, parts, absorbed)
-      },
-    }),
-  })
+  const house = openHouse({ segments: noting(order) })
   await write(house.served, "large", names(17 * usual + 10))
   for (const workspace of ["a", "b", "merged"]) await write(house.served, workspace, names(usual))
   for (let k = 0; k < 16; k++) await keepSmall(house, "merged", k)
@@ -258,13 +261,7 @@ test("a segment is dropped if smaller ones with its entries were made meanwhile"
   const written: string[] = []
   let reads = 0
   const house = openHouse({
-    segments: (it) => ({
-      ...it,
-      async put(workspace, name, ...rest) {
-        written.push(`${name.level}.${name.k}`)
-        await it.put(workspace, name, ...rest)
-      },
-    }),
+    segments: noting(written),
     journal: (it) => ({
       ...it,
       async after(...asked) {
@@ -283,7 +280,8 @@ test("a segment is dropped if smaller ones with its entries were made meanwhile"
   for (const k of [0, 1]) await keepSmall(house, "acme", k)
   held.resolve()
   await untilKept(house, "acme", "1.0")
-  assert.deepEqual(written, [...Array.from({ length: 14 }, (_, k) => `0.${k + 2}`), "1.0"])
+  const others = Array.from({ length: 14 }, (_, k) => `acme 0.${k + 2}`)
+  assert.deepEqual(written, [...others, "acme 1.0"])
   assert.equal(await totalOf(house, "acme"), usual)
   await house.loop.close()
   await expectChain(house.served.journal, "acme")
@@ -298,18 +296,13 @@ test("large entries go into small segments, so that no segment takes much memory
       ...it,
       after: async (...asked) => (await it.after(...asked)).map((entry) => ({ ...entry, body })),
     }),
-    segments: (it) => ({
-      ...it,
-      async put(workspace, name, ...rest) {
-        written.push(`${name.level}.${name.k}`)
-        await it.put(workspace, name, ...rest)
-      },
-    }),
+    segments: noting(written),
   })
   await write(house.served, "acme", names(usual))
   house.loop.poke(["acme"])
   await untilKept(house, "acme", "1.0")
-  assert.deepEqual(written, [...Array.from({ length: 16 }, (_, k) => `0.${k}`), "1.0"])
+  const small = Array.from({ length: 16 }, (_, k) => `acme 0.${k}`)
+  assert.deepEqual(written, [...small, "acme 1.0"])
   await house.loop.close()
 })
 
