@@ -58,12 +58,8 @@ export async function keepSecrets(config: Given & Pick<Config, "databaseUrl">): 
 
 function placeAlone({ data }: Given, placeMissing: () => void): void {
   makeFolderOf("TALLYSTICK_DATA", data)
-  const lock = lockFolder(data)
-  try {
-    placeMissing()
-  } finally {
-    lock.release()
-  }
+  using _lock = lockFolder(data)
+  placeMissing()
 }
 
 export interface KnownSecrets {

@@ -1,7 +1,7 @@
 // Opens the data of a configuration for the operator's tools: like open.ts, it chooses the driver.
 
 import type { DerivedStore, Snapshot, StoppedStore } from "./offline.ts"
-import { archived, type StorePlace } from "./open.ts"
+import { archived, openAt, type StorePlace } from "./open.ts"
 import { isLocked } from "./sqlite/lock.ts"
 import { openSqliteAnew, openSqliteSnapshot, openSqliteStopped } from "./sqlite/offline.ts"
 import { openSqliteWhole } from "./sqlite/whole-ledger.ts"
@@ -25,35 +25,25 @@ export async function openAnew(place: StorePlace): Promise<DerivedStore> {
 }
 
 /** For a program that reads a snapshot of this moment. The service may run. */
-export async function openSnapshot(place: StorePlace): Promise<Snapshot> {
-  const { data, databaseUrl } = place
-  const snapshot =
-    databaseUrl === undefined
-      ? openSqliteSnapshot(data)
-      : await (await postgres()).openPostgresSnapshot(databaseUrl)
-  return archived(snapshot, place)
-}
+export const openSnapshot = (place: StorePlace): Promise<Snapshot> =>
+  openAt<Snapshot>(place, openSqliteSnapshot, async (url) =>
+    (await postgres()).openPostgresSnapshot(url),
+  )
 
 /** No service may run. */
-export async function openStopped(place: StorePlace): Promise<StoppedStore> {
-  const { data, databaseUrl } = place
-  const store =
-    databaseUrl === undefined
-      ? openSqliteStopped(data)
-      : await (await postgres()).openPostgresStopped(databaseUrl)
-  return archived(store, place)
-}
+export const openStopped = (place: StorePlace): Promise<StoppedStore> =>
+  openAt(place, openSqliteStopped, async (url) => (await postgres()).openPostgresStopped(url))
 
 /** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
-export async function openWhole(
+export const openWhole = (
   place: StorePlace,
   options: { readonly alone: boolean },
-): Promise<Whole> {
-  const { data, databaseUrl } = place
-  if (databaseUrl === undefined) return archived(openSqliteWhole(data, options), place)
-  const { openPostgresWhole } = await import("./postgres/whole-ledger.ts")
-  return archived(await openPostgresWhole(databaseUrl, options), place)
-}
+): Promise<Whole> =>
+  openAt(
+    place,
+    (data) => openSqliteWhole(data, options),
+    async (url) => (await import("./postgres/whole-ledger.ts")).openPostgresWhole(url, options),
+  )
 
 export interface CheckedServer {
   readonly version: string

@@ -66,32 +66,27 @@ export async function requireNoCommand({
 }
 
 /** For the program that watches. The serving program opens the store first. */
-export async function openWatched(place: StorePlace): Promise<WatchedStore> {
-  const { data, databaseUrl } = place
-  const store =
-    databaseUrl === undefined
-      ? openSqliteWatched(data)
-      : (await postgres()).openPostgresWatched(databaseUrl)
-  return archived(store, place)
-}
+export const openWatched = (place: StorePlace): Promise<WatchedStore> =>
+  openAt(place, openSqliteWatched, async (url) => (await postgres()).openPostgresWatched(url))
 
 /** For the program that files. The serving program opens the store first. */
-export async function openFiling(place: StorePlace): Promise<FilingStore> {
-  const { data, databaseUrl } = place
-  const store =
-    databaseUrl === undefined
-      ? openSqliteFiling(data)
-      : (await postgres()).openPostgresFiling(databaseUrl, place.isAlone)
-  return archived(store, place)
-}
+export const openFiling = (place: StorePlace): Promise<FilingStore> =>
+  openAt(place, openSqliteFiling, async (url) =>
+    (await postgres()).openPostgresFiling(url, place.isAlone),
+  )
 
 /** For the program that exports. The serving program opens the store first. */
-export async function openReading(place: StorePlace): Promise<ReadStore> {
+export const openReading = (place: StorePlace): Promise<ReadStore> =>
+  openAt(place, openSqliteReading, async (url) => (await postgres()).openPostgresReading(url))
+
+/** Opens what is in the folder or in the database, with the bodies of archived entries. */
+export async function openAt<S extends Parameters<typeof withArchive>[0]>(
+  place: StorePlace,
+  inFolder: (data: string) => S,
+  inDatabase: (url: string) => Promise<S>,
+): Promise<S> {
   const { data, databaseUrl } = place
-  const store =
-    databaseUrl === undefined
-      ? openSqliteReading(data)
-      : (await postgres()).openPostgresReading(databaseUrl)
+  const store = databaseUrl === undefined ? inFolder(data) : await inDatabase(databaseUrl)
   return archived(store, place)
 }
 

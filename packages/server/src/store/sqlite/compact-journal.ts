@@ -69,23 +69,19 @@ export function compactJournal(
   step = rowsPerStep,
 ): Compacted {
   requireLedger(folder)
-  const lock = lockForChange(folder)
-  try {
-    const [path, next] = [join(folder, "journal.db"), copyIn(folder)]
-    if (!isBegunOf(path, next)) {
-      upgradeJournal(folder)
-      leaveLog(path, "run this again")
-      begin(path, next)
-    }
-    const bytesBefore = statSync(path).size
-    requireRoom(folder, next, usedBytes(path), "the compacted journal needs")
-    copyAll(path, next, progress, step)
-    renameSync(next, path)
-    syncPath(folder)
-    return { bytesBefore, bytesAfter: statSync(path).size }
-  } finally {
-    lock.release()
+  using _lock = lockForChange(folder)
+  const [path, next] = [join(folder, "journal.db"), copyIn(folder)]
+  if (!isBegunOf(path, next)) {
+    upgradeJournal(folder)
+    leaveLog(path, "run this again")
+    begin(path, next)
   }
+  const bytesBefore = statSync(path).size
+  requireRoom(folder, next, usedBytes(path), "the compacted journal needs")
+  copyAll(path, next, progress, step)
+  renameSync(next, path)
+  syncPath(folder)
+  return { bytesBefore, bytesAfter: statSync(path).size }
 }
 
 /** Free pages are not copied. */

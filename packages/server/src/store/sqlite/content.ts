@@ -18,9 +18,9 @@ import {
 import { emptyLog, syncLog, within } from "./database.ts"
 import { bytes } from "./joined-entries.ts"
 import { partWrites } from "./part-tables.ts"
-import { workspaceNumbers } from "./reads.ts"
 import { frameLists } from "./stretch-reads.ts"
 import { stretchPuts } from "./stretch-writes.ts"
+import { workspaceNumbers } from "./workspace-numbers.ts"
 
 /** `journal`: opened for writing, without an fsync for each commit. */
 export function createContentKeeper(journal: DatabaseSync): ContentKeeper {

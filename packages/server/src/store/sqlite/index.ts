@@ -7,7 +7,7 @@ import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
 import { within } from "./database.ts"
 import { fillRun } from "./fill-key-runs.ts"
-import { auditReads, indexReads, logName, useReads, type journalReads } from "./reads.ts"
+import { auditReads, indexReads, logName, useReads, type journalReads, promised } from "./reads.ts"
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
@@ -31,10 +31,7 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   )
 
   return {
-    position: async (workspace) => reads.position(workspace),
-    tree: async (...asked) => reads.tree(...asked),
-    tiles: async (...asked) => reads.tiles(...asked),
-    checkpoint: async (...asked) => reads.checkpoint(...asked),
+    ...promised(reads, "position", "tree", "tiles", "checkpoint"),
 
     async add(workspace, sequences) {
       const before = reads.position(workspace)

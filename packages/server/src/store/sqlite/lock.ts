@@ -6,11 +6,8 @@ import { join } from "node:path"
 import { StartError } from "../../error.ts"
 import { busy, errorCode, openFile, requireWritable } from "./database.ts"
 
-export interface Lock {
-  release(): void
-}
-
-export function lockFolder(folder: string): Lock {
+/** Until the result is disposed of, no other program gets the folder. */
+export function lockFolder(folder: string): Disposable {
   const path = join(folder, "lock")
   requireWritable(path)
   const lock = openFile(path)
@@ -23,19 +20,17 @@ export function lockFolder(folder: string): Lock {
     if (errorCode(cause) !== busy) throw cause
     throw new StartError(
       `another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`,
-      {
-        cause,
-      },
+      { cause },
     )
   }
-  return { release: () => lock.close() }
+  return lock
 }
 
 /**
  * For a command that changes the data. Root may do so in any folder, but the service could not use
  * the files that root makes there.
  */
-export function lockForChange(folder: string): Lock {
+export function lockForChange(folder: string): Disposable {
   const { uid } = statSync(join(folder, "journal.db"))
   if (process.getuid?.() === 0 && uid !== 0)
     throw new StartError(

@@ -27,41 +27,34 @@ export interface SqliteSnapshot extends Snapshot {
  */
 export function openSqliteAnew(folder: string): DerivedStore {
   requireLedger(folder)
-  const lock = lockForChange(folder)
-  try {
-    upgradeJournal(folder)
-    requireWhole(join(folder, "journal.db"))
-    for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
-    prepare(folder)
-    const watched = openSqliteWatched(folder)
-    const filing = openSqliteFiling(folder)
-    return {
-      watched,
-      filing,
-      async close() {
-        await filing.close()
-        await watched.close()
-        lock.release()
-      },
-    }
-  } catch (error) {
-    lock.release()
-    throw error
+  using opening = new DisposableStack()
+  opening.use(lockForChange(folder))
+  upgradeJournal(folder)
+  requireWhole(join(folder, "journal.db"))
+  for (const file of ["index.db", "search.db"]) removeDatabase(join(folder, file))
+  prepare(folder)
+  const watched = openSqliteWatched(folder)
+  const filing = openSqliteFiling(folder)
+  const lock = opening.move()
+  return {
+    watched,
+    filing,
+    async close() {
+      await filing.close()
+      await watched.close()
+      lock.dispose()
+    },
   }
 }
 
 /** Reads every page. From a damaged journal, nothing could be made again. */
 function requireWhole(path: string): void {
-  const journal = openForWriting(path, "journal", "full")
-  try {
-    const fault = journal.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
-    if (fault !== "ok")
-      throw new StartError(
-        `${path} is damaged (${String(fault).replaceAll("\n", " ")}), so nothing was changed: look at the disk, and restore a backup`,
-      )
-  } finally {
-    journal.close()
-  }
+  using journal = openForWriting(path, "journal", "full")
+  const fault = journal.prepare("PRAGMA quick_check(1)").get()?.["quick_check"]
+  if (fault !== "ok")
+    throw new StartError(
+      `${path} is damaged (${String(fault).replaceAll("\n", " ")}), so nothing was changed: look at the disk, and restore a backup`,
+    )
 }
 
 /** For a program that reads or copies a snapshot of this moment while others use the folder. */
@@ -105,25 +98,22 @@ function openIndexStill(path: string): DatabaseSync | undefined {
 /** For a program that turns a copy into the ledger. No other program may use the folder. */
 export function openSqliteStopped(folder: string): StoppedStore {
   requireLedger(folder)
-  const lock = lockForChange(folder)
-  try {
-    upgradeJournal(folder)
-    const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
-    return {
-      journal: readerOf(journalReads(journal)),
-      registry: registryOf(journal),
-      isCopy: isMarked(journal),
-      documents: () => storedDocuments(journal),
-      replaceDocuments: (documents) => replaceDocuments(journal, documents),
-      takeOffMark: () => takeOffMark(journal),
-      rewriteDocuments: async () => rewriteDocuments(journal),
-      async close() {
-        journal.close()
-        lock.release()
-      },
-    }
-  } catch (error) {
-    lock.release()
-    throw error
+  using opening = new DisposableStack()
+  opening.use(lockForChange(folder))
+  upgradeJournal(folder)
+  const journal = opening.use(openForWriting(join(folder, "journal.db"), "journal", "full"))
+  const store = {
+    journal: readerOf(journalReads(journal)),
+    registry: registryOf(journal),
+    isCopy: isMarked(journal),
+  }
+  const opened = opening.move()
+  return {
+    ...store,
+    documents: () => storedDocuments(journal),
+    replaceDocuments: (documents) => replaceDocuments(journal, documents),
+    takeOffMark: () => takeOffMark(journal),
+    rewriteDocuments: async () => rewriteDocuments(journal),
+    close: async () => opened.dispose(),
   }
 }

@@ -18,8 +18,8 @@ import { findWith } from "../search/finder-thread.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
 import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
-import { lockFolder, type Lock } from "./lock.ts"
-import { briefCacheBytes, indexReads, journalReads, readerOf } from "./reads.ts"
+import { lockFolder } from "./lock.ts"
+import { briefCacheBytes, indexReads, journalReads, readerOf, promised } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { readerModule, type ReaderOptions, type ReaderQuestions } from "./reader.ts"
 import { prepareSearch } from "./search-file.ts"
@@ -50,19 +50,22 @@ export async function openSqlite(
   progress?: UpgradeProgress,
 ): Promise<Store> {
   makeFolderOf("TALLYSTICK_DATA", config.data)
-  const lock = lockFolder(config.data)
-  try {
-    return await openLocked(config, onDeath, lock, progress)
-  } catch (error) {
-    lock.release()
-    throw error
+  using opening = new DisposableStack()
+  opening.use(lockFolder(config.data))
+  const store = await openLocked(config, onDeath, progress)
+  const lock = opening.move()
+  return {
+    ...store,
+    async close() {
+      await store.close()
+      lock.dispose()
+    },
   }
 }
 
 async function openLocked(
   { data: folder, limits, archive = archiveIn(folder) }: StoreConfig,
   onDeath: (cause: Error) => void,
-  lock: Lock,
   progress: UpgradeProgress | undefined,
 ): Promise<Store> {
   const { isCopy } = prepare(folder, progress)
@@ -115,7 +118,6 @@ async function openLocked(
       // The writer closes last: the last connection to close moves the log into the file and
       // removes it.
       await writer.close()
-      lock.release()
     },
   }
 }
@@ -161,12 +163,11 @@ export function openSqliteFiling(folder: string): FilingStore {
   const index = openForReading(join(folder, "index.db"))
   const search = openForWriting(join(folder, "search.db"), "search", "normal")
   const reads = journalReads(journal)
-  const signed = indexReads(index)
   return {
     journal: readerOf(reads),
     leases: ownLeases,
     registry: registryOf(journal),
-    index: { checkpoint: async (...asked) => signed.checkpoint(...asked) },
+    index: promised(indexReads(index), "checkpoint"),
     segments: createSegments(search, reads),
     content: createContentKeeper(packing),
     async close() {
@@ -182,14 +183,10 @@ export function openSqliteFiling(folder: string): FilingStore {
 export function openSqliteReading(folder: string): ReadStore {
   const journal = openForReading(join(folder, "journal.db"))
   const index = openForReading(join(folder, "index.db"))
-  const reads = indexReads(index)
   return {
     journal: readerOf(journalReads(journal, briefCacheBytes)),
     registry: registryOf(journal),
-    index: {
-      tiles: async (...asked) => reads.tiles(...asked),
-      checkpoint: async (...asked) => reads.checkpoint(...asked),
-    },
+    index: promised(indexReads(index), "tiles", "checkpoint"),
     async close() {
       journal.close()
       index.close()

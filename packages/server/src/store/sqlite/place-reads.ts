@@ -6,6 +6,7 @@ import { entriesPerRow, integersOf } from "./joined-entries.ts"
 import { idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 import { likelyCount, momentOf } from "./part-tables.ts"
 import type { Stretch, StretchReads } from "./stretch-reads.ts"
+import { workspaceIds } from "./workspace-numbers.ts"
 
 export interface Place {
   readonly n: number
@@ -27,7 +28,8 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
   const nextRun = journal.prepare(`SELECT ${runColumns} WHERE n > ? ORDER BY n LIMIT 1`)
   for (const statement of [one, runAt, nextRun]) statement.setReturnArrays(true)
   const rowsOf = placeRows(journal)
-  const idOf = workspaceIds(journal)
+  const knownId = workspaceIds(journal)
+  const idOf = (number: number): string => knownId(number) ?? ""
   const placeOf = ([n, number, sequence, receipt, idem]: PlaceColumns): Place => ({
     n,
     workspace: idOf(number),
@@ -158,19 +160,4 @@ type JoinedPlaces = readonly [
 /** The part at this place, if all parts have this length. */
 function part(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return bytes.subarray(at * length, (at + 1) * length)
-}
-
-/** The id of a workspace by its number; empty if there is none. */
-function workspaceIds(journal: DatabaseSync): (number: number) => string {
-  const select = journal.prepare("SELECT id FROM workspaces WHERE number = ?")
-  const known = new Map<number, string>()
-  return (number) => {
-    const seen = known.get(number)
-    if (seen !== undefined) return seen
-    const row = select.get(number)
-    if (row === undefined) return ""
-    const id = String(row["id"])
-    known.set(number, id)
-    return id
-  }
 }

@@ -19,7 +19,15 @@ import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
 import { createLeafReader } from "../leaf-reader.ts"
 import { openForReading } from "./database.ts"
 import { finderQuestions } from "../search/finder-thread.ts"
-import { auditReads, documentReads, indexReads, journalReads, readerOf, useReads } from "./reads.ts"
+import {
+  auditReads,
+  documentReads,
+  indexReads,
+  journalReads,
+  readerOf,
+  useReads,
+  promised,
+} from "./reads.ts"
 import type { Place } from "./place-reads.ts"
 import { registryOf } from "./registry.ts"
 import { cachedSegmentReads, segmentReaderOf } from "./sqlite-segments.ts"
@@ -49,7 +57,6 @@ if (given !== undefined) {
 }
 
 type JournalReads = ReturnType<typeof journalReads>
-type IndexReads = ReturnType<typeof indexReads>
 
 function questions(
   { searchCacheBytesMax }: ReaderOptions["limits"],
@@ -63,11 +70,7 @@ function questions(
   const segments = cachedSegmentReads(searchFile)
   const store = {
     journal: withArchived(readerOf(journal), bodies),
-    index: {
-      tiles: async (...asked: Parameters<IndexReads["tiles"]>) => index.tiles(...asked),
-      checkpoint: async (...asked: Parameters<IndexReads["checkpoint"]>) =>
-        index.checkpoint(...asked),
-    },
+    index: promised(index, "tiles", "checkpoint"),
   }
   // In these threads, because a tile that is read for the first time takes hundreds of hashes.
   const leaves = createLeafReader(store)

@@ -24,6 +24,7 @@ import { bucketOf, findInBucket } from "./key-runs.ts"
 import { momentOf } from "./part-tables.ts"
 import { placeReads } from "./place-reads.ts"
 import { frameReads, stretchReads, type UnpackedListener } from "./stretch-reads.ts"
+import { workspaceNumbers } from "./workspace-numbers.ts"
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -116,16 +117,23 @@ export function journalReads(
   }
 }
 
-/** The same reads behind the interface that all engines share. */
+/** These reads as the interface that all engines share has them: with promises. */
+export function promised<R, Name extends keyof R>(reads: R, ...names: readonly Name[]) {
+  const made = names.map((name) => {
+    const read = reads[name] as (...asked: unknown[]) => unknown // all reads are functions
+    return [name, async (...asked: unknown[]) => read(...asked)]
+  })
+  return Object.fromEntries(made) as Promised<Pick<R, Name>>
+}
+
+type Promised<R> = {
+  readonly [Name in keyof R]: R[Name] extends (...asked: infer Asked) => infer Found
+    ? (...asked: Asked) => Promise<Found>
+    : never
+}
+
 export function readerOf(reads: ReturnType<typeof journalReads>): JournalReader {
-  return {
-    head: async (workspace) => reads.head(workspace),
-    at: async (workspace, sequences, bytesMax) => reads.at(workspace, sequences, bytesMax),
-    after: async (workspace, sequence, limit) => reads.after(workspace, sequence, limit),
-    linked: async (workspace, sequence, limit) => reads.linked(workspace, sequence, limit),
-    records: async (workspace, sequence, count) => reads.records(workspace, sequence, count),
-    recordsAt: async (workspace, sequences) => reads.recordsAt(workspace, sequences),
-  }
+  return promised(reads, "head", "at", "after", "linked", "records", "recordsAt")
 }
 
 /** The bytes of documents in one answer: a hundred of the largest would be fifty megabytes. */
@@ -273,21 +281,6 @@ export function useReads(index: DatabaseSync): (ids: readonly string[]) => Crede
         ? []
         : [{ id, atMs: Number(row["at_ms"]), from: String(row["address"]) }]
     })
-}
-
-/** The number of a workspace. The rows of its entries contain it instead of the id. */
-export function workspaceNumbers(journal: DatabaseSync): (workspace: string) => number | undefined {
-  const select = journal.prepare("SELECT number FROM workspaces WHERE id = ?")
-  const known = new Map<string, number>()
-  return (workspace) => {
-    const seen = known.get(workspace)
-    if (seen !== undefined) return seen
-    const row = select.get(workspace)
-    if (row === undefined) return undefined
-    const number = Number(row["number"])
-    known.set(workspace, number)
-    return number
-  }
 }
 
 /**

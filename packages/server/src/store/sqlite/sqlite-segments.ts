@@ -15,7 +15,8 @@ import {
   type SegmentRow,
 } from "../search/segments.ts"
 import { emptyLog, within } from "./database.ts"
-import { workspaceNumbers, type journalReads } from "./reads.ts"
+import { promised, type journalReads } from "./reads.ts"
+import { workspaceNumbers } from "./workspace-numbers.ts"
 
 export function segmentReads(search: DatabaseSync) {
   const numberOf = workspaceNumbers(search)
@@ -80,10 +81,7 @@ export function cachedSegmentReads(search: DatabaseSync): ReturnType<typeof segm
 
 /** The same reads behind the interface that all engines share. */
 export function segmentReaderOf(reads: ReturnType<typeof segmentReads>): SegmentReader {
-  return {
-    list: async (workspace) => reads.list(workspace),
-    part: async (...asked) => reads.part(...asked),
-  }
+  return promised(reads, "list", "part")
 }
 
 /**

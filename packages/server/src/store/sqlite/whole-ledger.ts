@@ -11,7 +11,7 @@ import { hasContent, requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { partReads } from "./part-tables.ts"
-import { indexReads, journalReads, logName, readerOf, workspaceNumbers } from "./reads.ts"
+import { indexReads, journalReads, logName, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { repeatedValues } from "./repeated-values.ts"
 import { runChecks } from "./run-checks.ts"
@@ -19,6 +19,7 @@ import type { UnpackedListener } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
 import { segmentReads } from "./sqlite-segments.ts"
 import { indexStrays, journalStrays, searchStrays } from "./orphans.ts"
+import { workspaceNumbers } from "./workspace-numbers.ts"
 
 /** The fastest of 32, 64, 128 and 256. */
 const entriesPerRead = 64
@@ -38,7 +39,7 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
   }
   const close = async (): Promise<void> => {
     for (const database of opened) database.close()
-    lock?.release()
+    lock?.[Symbol.dispose]()
   }
   try {
     // The derived files are opened first, so that they contain nothing that the journal lacks.

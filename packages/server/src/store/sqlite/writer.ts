@@ -11,8 +11,9 @@ import type { Change } from "../documents.ts"
 import { errorCode, freeBytes, openForWriting } from "./database.ts"
 import { unpack } from "./packed-commit.ts"
 import { packDisclosures, packIdem, packReceipt } from "./packed-text.ts"
-import { headOf, workspaceNumbers } from "./reads.ts"
+import { headOf } from "./reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
+import { workspaceNumbers } from "./workspace-numbers.ts"
 
 export const writerModule = import.meta.filename
 
@@ -40,17 +41,15 @@ export type WriterQuestions = {
   }): WriterAnswer
 }
 
-/** The outcome of each group; for a recorded group the `n` of its first entry. */
 export type WriterAnswer =
   | { readonly full: true }
-  | {
-      readonly full: false
-      readonly groups: readonly (
-        | { readonly firstN: number }
-        | { readonly moved: true }
-        | { readonly conflict: number }
-      )[]
-    }
+  | { readonly full: false; readonly groups: readonly GroupOutcome[] }
+
+/** For a recorded group the `n` of its first entry. */
+type GroupOutcome =
+  | { readonly firstN: number }
+  | { readonly moved: true }
+  | { readonly conflict: number }
 
 /** SQLite's extended codes for a failed fsync of a file and of its folder. */
 const failedSync: readonly number[] = [1034, 1290]
@@ -111,17 +110,9 @@ function fileGuard(folder: string, name: string, advice: string): { requireSame(
   }
 }
 
-interface Writer {
-  append(
-    packed: Uint8Array,
-    groups: readonly PackedGroup[],
-  ): ({ firstN: number } | { moved: true } | { conflict: number })[]
-  /** Makes a commit that changes nothing, but is synced like any other. */
-  writeSame(): void
-  close(): void
-}
+type Writer = ReturnType<typeof openWriter>
 
-function openWriter(folder: string): Writer {
+function openWriter(folder: string) {
   const journal = openForWriting(join(folder, "journal.db"), "journal", "full")
   journal.exec(`PRAGMA wal_autocheckpoint = ${wholeWalPages}`)
   const begin = journal.prepare("BEGIN IMMEDIATE")
@@ -146,7 +137,7 @@ function openWriter(folder: string): Writer {
   }
 
   return {
-    append(packed, groups) {
+    append(packed: Uint8Array, groups: readonly PackedGroup[]) {
       begin.run()
       let at = 0
       const outcomes = groups.map((group) => {
@@ -155,12 +146,8 @@ function openWriter(folder: string): Writer {
         const number =
           numberOf(workspace) ??
           (fromSequence === 0 ? Number(addWorkspace.run(workspace).lastInsertRowid) : 0)
-        const outcome =
-          conflict >= 0
-            ? { conflict }
-            : isAt(number, group)
-              ? { firstN: n + 1 }
-              : { moved: true as const }
+        const outcome: GroupOutcome =
+          conflict >= 0 ? { conflict } : isAt(number, group) ? { firstN: n + 1 } : { moved: true }
         at = unpack(packed, at, count, (entry, place) => {
           if (!("firstN" in outcome)) return
           n += 1
@@ -182,7 +169,8 @@ function openWriter(folder: string): Writer {
       commit.run()
       return outcomes
     },
-    writeSame() {
+    /** Makes a commit that changes nothing, but is synced like any other. */
+    writeSame(): void {
       const { user_version: version } = journal.prepare("PRAGMA user_version").get() ?? {}
       journal.exec(`PRAGMA user_version = ${Number(version)}`)
     },
