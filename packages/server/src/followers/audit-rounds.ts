@@ -4,7 +4,7 @@
 import type { Clock } from "../clock.ts"
 import { isArchiveAway } from "../error.ts"
 import { every } from "../store/all-documents.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Audit, Checked, Finding, Tree } from "../store/index-state.ts"
 import type { Index, Registry } from "../store/store.ts"
 import { recheckEntry, type RecheckParts } from "./recheck-entry.ts"
@@ -39,7 +39,7 @@ export interface Rounds {
   entries: number
   readonly findings: Map<string, Finding>
   /** The next workspace of this round, each once; undefined when the round is complete. */
-  next(): Promise<Document<"workspace"> | undefined>
+  next(): Promise<Workspace | undefined>
   beginNext(): Promise<void>
   /** The stored position in a workspace; "over" if the workspace is complete in this round. */
   positionOf(workspace: string): Promise<Audit | "over" | undefined>
@@ -101,7 +101,7 @@ function createRounds(
     ...state,
     async next() {
       try {
-        const next: IteratorResult<Document<"workspace">, undefined> = await rest.next()
+        const next: IteratorResult<Workspace, undefined> = await rest.next()
         if (next.done === true) rounds.isComplete = true
         return next.value
       } catch (error) {
@@ -176,7 +176,7 @@ function isOver(audit: Audit | undefined, round: number): boolean {
 
 async function lookAgain(
   parts: RecheckParts,
-  document: Document<"workspace">,
+  document: Workspace,
   finding: Finding,
 ): Promise<Finding | undefined> {
   // One entry cannot show that a wrong tree was repaired.

@@ -8,7 +8,7 @@ import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { singleFlight } from "../runtime/single-flight.ts"
 import type { Heads } from "../store/heads.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Audit, Finding } from "../store/index-state.ts"
 import type { Leases } from "../store/store.ts"
 import {
@@ -149,10 +149,7 @@ export function createAuditor(
   }
 
   /** Continues or begins a workspace in this round. */
-  async function openNext(
-    begun: Rounds,
-    document: Document<"workspace">,
-  ): Promise<WorkspaceAudit | undefined> {
+  async function openNext(begun: Rounds, document: Workspace): Promise<WorkspaceAudit | undefined> {
     const { id } = document
     if (begun.findings.has(id) || !(await leases.hold(id))) return undefined
     const kept = await begun.positionOf(id)
@@ -273,7 +270,7 @@ async function findAt(
 /** An error means: leave the workspace for the next round. */
 async function open(
   { journal, heads }: AuditorParts,
-  document: Document<"workspace">,
+  document: Workspace,
   before: Audit | undefined,
 ): Promise<Walk | Error> {
   try {

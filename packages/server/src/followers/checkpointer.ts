@@ -21,7 +21,7 @@ import { epochsOf, keptTree, type Epoch, type Log } from "../store/epochs.ts"
 import type { Heads, SignedHead } from "../store/heads.ts"
 import { createLinkedChain, type LinkedChain } from "../store/linked-chain.ts"
 import { bodilessIn, splitRows, type LinkedRows } from "../store/linked-rows.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import {
   middleHeight,
   middleLevel,
@@ -68,7 +68,7 @@ export interface CheckpointerParts {
   readonly heads: Heads
   readonly signersOf: SignersOf
   /** Whether a stored checkpoint was signed for a workspace's newest epoch. */
-  readonly isGenuine: (workspace: Document<"workspace">, checkpoint: Checkpoint) => Promise<boolean>
+  readonly isGenuine: (workspace: Workspace, checkpoint: Checkpoint) => Promise<boolean>
   /** The root of a log's first entries, as the journal and the index have them. */
   readonly rootAt: (log: Log, size: number) => Promise<Uint8Array>
   readonly clock: Clock

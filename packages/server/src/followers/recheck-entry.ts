@@ -12,7 +12,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, keptTree, type Epoch } from "../store/epochs.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Index, JournalReader, Registry } from "../store/store.ts"
 import { readLeaves, type SignedTree } from "../store/tree-reads.ts"
@@ -30,7 +30,7 @@ export interface RecheckParts extends Pick<CheckpointerParts, "isGenuine"> {
  */
 export async function recheckEntry(
   parts: RecheckParts,
-  document: Document<"workspace">,
+  document: Workspace,
   sequence: number,
 ): Promise<string | undefined> {
   const epoch = epochAt(epochsOf(document), sequence)
@@ -77,7 +77,7 @@ export async function recheckEntry(
  */
 async function treeOf(
   { index, isGenuine }: RecheckParts,
-  document: Document<"workspace">,
+  document: Workspace,
   epoch: Epoch,
 ): Promise<SignedTree | "forged" | undefined> {
   const [newest] = epochsOf(document)

@@ -14,7 +14,7 @@ import { checkContents, takeEntry } from "../store/check-entry.ts"
 import { readGone } from "../store/destroyed.ts"
 import { epochsOf, keptTree, type Epoch } from "../store/epochs.ts"
 import type { SignedHead } from "../store/heads.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Tree } from "../store/index-state.ts"
 import type { JournalReader } from "../store/store.ts"
 import { brokenAt, IntegrityError, type CheckpointerParts } from "./checkpointer.ts"
@@ -43,7 +43,7 @@ const bytesPerEntry = 4096
  */
 export async function openWalk(
   journal: JournalReader,
-  document: Document<"workspace">,
+  document: Workspace,
   signed: SignedHead | undefined,
   tree: Tree,
   number = 1,

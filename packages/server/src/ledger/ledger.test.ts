@@ -7,7 +7,7 @@ import { defaultLimits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { openMemory } from "../store/memory.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Journal } from "../store/store.ts"
 import type { Draft } from "./ledger.ts"
 import { hasCode, openTestLedger, testEvent, testKeyring, testWorkspace } from "./test-ledger.ts"
@@ -15,7 +15,7 @@ import { hasCode, openTestLedger, testEvent, testKeyring, testWorkspace } from "
 const receivedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
 const clock: Clock = { now: () => receivedAtMs + 10, elapsed: () => 0, sleep: async () => {} }
 
-const workspaceNamed = (id: string, personalKeys: readonly string[] = []): Document<"workspace"> =>
+const workspaceNamed = (id: string, personalKeys: readonly string[] = []): Workspace =>
   testWorkspace(id, { personalKeys, laneRules: [{ prefix: "order", lane: "data" }] })
 
 function openLedger(bend: (journal: Journal) => Journal = (journal) => journal) {

@@ -11,7 +11,7 @@ import type { Clock } from "../clock.ts"
 import { disclosuresOf, openEntry, type Content } from "../store/opened-entry.ts"
 import { LedgerError } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
-import type { Change, Document } from "../store/documents.ts"
+import type { Change, Workspace } from "../store/documents.ts"
 import type { Head } from "../store/entries.ts"
 import type { Journal, Registry } from "../store/store.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -193,7 +193,7 @@ async function run(
    */
   async function write(
     to: Ledger,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     items: readonly { key: string; variant: number }[],
     givesUp: boolean,
   ): Promise<void> {
@@ -255,7 +255,7 @@ async function run(
     model.set(key, { variant, receipt: content.receipt })
   }
 
-  async function expectModel(workspace: Document<"workspace">): Promise<void> {
+  async function expectModel(workspace: Workspace): Promise<void> {
     const found = new Map<string, Known>()
     let counter = 0
     for (const stored of await served.journal.after(workspace.id, 0, 10_000)) {
@@ -298,7 +298,7 @@ async function run(
 async function count(
   ledger: Ledger,
   registry: Registry,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   work: Work,
 ): Promise<boolean> {
   const version = (await registry.get("project", workspace.id, "counter"))?.version ?? 0

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import { defaultLimits } from "../limits.ts"
 import { firstKeyring } from "../secrets/keyring.ts"
-import type { WorkspaceDocument, Document } from "../store/documents.ts"
+import type { Workspace, WorkspaceDocument } from "../store/documents.ts"
 import type { Journal } from "../store/store.ts"
 import { createLedger, type Ledger, type LedgerParts, type Draft } from "./ledger.ts"
 
@@ -15,10 +15,7 @@ const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep:
 export const testKeyring = firstKeyring(new Uint8Array(32))
 
 /** A workspace's document, with a ledgerId of its own. */
-export function testWorkspace(
-  id = "acme",
-  changes: Partial<WorkspaceDocument> = {},
-): Document<"workspace"> {
+export function testWorkspace(id = "acme", changes: Partial<WorkspaceDocument> = {}): Workspace {
   const value: WorkspaceDocument = {
     name: id,
     createdAt: "2026-01-01T00:00:00.000Z",

@@ -10,7 +10,7 @@ import { systemProject } from "../store/search/searchable-fields.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { AlsoRead, Wanted } from "../store/search/search.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Checkpoint } from "../store/index-state.ts"
 import type { Store } from "../store/store.ts"
 import {
@@ -58,7 +58,7 @@ export interface FoundEntries {
 export function alsoRead(
   { limits, store }: Pick<PageSource, "limits" | "store">,
   reading: Pick<FairQueue, "hasRoom">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   which: Pick<AlsoRead, "limit" | "isOldest">,
   isProven: boolean,
 ): () => AlsoRead | undefined {
@@ -72,7 +72,7 @@ export function alsoRead(
 /** A page with proofs needs whole tiles, which contain its leaves. */
 function heldLog(
   { checkpoints }: Pick<PageSource["store"], "checkpoints">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   isProven: boolean,
 ): HeldLog {
   const [epoch] = epochsOf(workspace)
@@ -87,7 +87,7 @@ const partBytesMax = 256 * 1024
 
 export async function buildPage(
   source: PageSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { sequences, held }: FoundEntries,
   { isProven, wanted, isHeld, signal }: Reader,
   nowMs: number,
@@ -131,7 +131,7 @@ export async function buildPage(
 /** An entry and what a reader is shown of it; its proof too, if there is a key. */
 export interface ShownRow {
   readonly found: VerifiedEntry
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly sight: Sight
   readonly vkey: string | undefined
   readonly isHeld?: boolean | undefined

@@ -6,7 +6,7 @@ import { frameEntries } from "../store/body-frame.ts"
 import { bytesOf, type Stored } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Wanted } from "../store/search/search.ts"
-import type { Document } from "../store/documents.ts"
+import type { Document, Workspace } from "../store/documents.ts"
 import type { ReadStore, Registry } from "../store/store.ts"
 import { missing, sightOf, vkeysOf } from "./build-page.ts"
 import { csvWriter } from "./export-csv.ts"
@@ -15,7 +15,7 @@ import { jsonlWriter } from "./export-jsonl.ts"
 import { findEntries, findIncluded, nothingHeld, type EntrySource } from "./verified-entries.ts"
 
 export interface ExportAsked {
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly format: ExportFormat
   readonly isProven: boolean
   /** The search, limited to what this reader may see. */

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts"
 import { LedgerError, type ErrorCode } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import type { Pace } from "../runtime/pace.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
 import type { Queries } from "./entry-queries.ts"
 import type { FeedPage, FeedRequest } from "./feed-page.ts"
@@ -30,7 +30,7 @@ export interface EntryFeed {
 
 export interface FeedParts extends Pick<Store, "grown"> {
   readonly queries: Pick<Queries, "after">
-  readonly workspaceOf: (id: string) => Promise<Document<"workspace">>
+  readonly workspaceOf: (id: string) => Promise<Workspace>
   readonly clock: Clock
   readonly pace: Pace
   readonly limits: Pick<

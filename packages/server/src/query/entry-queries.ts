@@ -4,7 +4,7 @@
 import type { Clock } from "../clock.ts"
 import { parseRecord } from "@tallystick/proof"
 import type { FairQueue } from "../runtime/fair-queue.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
 import type { Counted, Counting } from "../store/search/search.ts"
 import type { Finding } from "./search-scheduling.ts"
@@ -41,32 +41,28 @@ export interface MatchesRequest extends CountRequest {
 export interface Queries {
   /** Exact counts of all matches. No entries are read for it. */
   count(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: CountRequest,
     counting: Counting,
   ): Promise<readonly Counted[]>
-  page(workspace: Document<"workspace">, request: PageRequest): Promise<EntryPage>
+  page(workspace: Workspace, request: PageRequest): Promise<EntryPage>
   /** Entries that are known by their sequences, in that order. Fewer if they are large. */
-  read(
-    workspace: Document<"workspace">,
-    sequences: readonly number[],
-    reader: Reader,
-  ): Promise<BuiltPage>
+  read(workspace: Workspace, sequences: readonly number[], reader: Reader): Promise<BuiltPage>
   /** The number of entries in the archive, which are the first of the chain. */
-  archived(workspace: Document<"workspace">): Promise<number>
+  archived(workspace: Workspace): Promise<number>
   /** The last entry that was recorded at this time or before; 0 if there was none. */
-  lastAt(workspace: Document<"workspace">, timeMs: number): Promise<number>
+  lastAt(workspace: Workspace, timeMs: number): Promise<number>
   /** The oldest matches after a sequence. */
-  after(workspace: Document<"workspace">, request: FeedRequest): Promise<FeedPage>
+  after(workspace: Workspace, request: FeedRequest): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: CountRequest,
     most: number,
   ): Promise<{ readonly sequences: readonly number[]; readonly total: number }>
   /** The sequences of matches, ascending, some at a time, however many there are. */
   matches(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: MatchesRequest,
   ): AsyncGenerator<readonly number[], void, undefined>
 }
@@ -83,7 +79,7 @@ export function createQueries({ finding, reading, clock, ...source }: QueryParts
   const { find } = finding
   const hotFrom = createArchiveEnds(store)
   const boundsFor = async (
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     storage: PageRequest["storage"],
     nowMs = clock.now(),
   ): Promise<Bounds> =>
@@ -173,7 +169,7 @@ function boundsOf(storage: "hot" | "archive", hotFrom: number): Bounds {
  */
 function createArchiveEnds(
   store: Pick<Store, "journal">,
-): (workspace: Document<"workspace">, nowMs: number) => Promise<number> {
+): (workspace: Workspace, nowMs: number) => Promise<number> {
   const ends = new Map<
     string,
     { readonly hotFrom: number; readonly fromMs: number; readonly untilMs: number }

@@ -3,7 +3,7 @@
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { Wanted } from "../store/search/search.ts"
 import type { HeldEntries } from "../store/held-entries.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import { alsoRead, buildPage, type PageSource } from "./build-page.ts"
 import { allAtOnce, oldestFirst, type FindWithin } from "./oldest-first.ts"
 import type { Finding } from "./search-scheduling.ts"
@@ -37,7 +37,7 @@ interface PageAfterParts extends PageSource {
 
 export function createPageAfter({ finding, reading, ...source }: PageAfterParts) {
   return async (
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     { wanted, after, limit, bytesMax }: FeedRequest,
     bounds: Bounds,
     nowMs: number,

@@ -9,7 +9,7 @@ import { sha256 } from "../runtime/sha256.ts"
 import { checkContents, checkEntry } from "../store/check-entry.ts"
 import { readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 
@@ -36,7 +36,7 @@ const batchBytes = 64 * 1024
 /** The entries of these sequences in the same order, in batches. */
 export async function* readEntries(
   { journal, registry, pace: shared }: EntrySource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   sequences: readonly number[],
 ): AsyncGenerator<readonly PackEntry[]> {
   const epochs = epochsOf(workspace)

@@ -26,7 +26,7 @@ import {
 import { disclosuresOf } from "../store/opened-entry.ts"
 import type { SharedPace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import { policyDocumentId, type PackDocument, type Document } from "../store/documents.ts"
+import { policyDocumentId, type PackDocument, type Workspace } from "../store/documents.ts"
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
@@ -68,7 +68,7 @@ interface ListedEntry {
  */
 export async function packFiles(
   source: PackSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   content: PackContent,
   html: string | undefined,
 ): Promise<readonly PackFile[]> {
@@ -111,7 +111,7 @@ export async function packFiles(
 }
 
 /** A pack belongs to one epoch, which may have ended since. */
-function epochFor(workspace: Document<"workspace">, checkpoint: string): Epoch {
+function epochFor(workspace: Workspace, checkpoint: string): Epoch {
   const epoch = epochNamed(epochsOf(workspace), checkpoint)
   if (epoch === undefined)
     throw new Error(`the checkpoint of a pack of ${workspace.id} is of another ledger`)
@@ -121,7 +121,7 @@ function epochFor(workspace: Document<"workspace">, checkpoint: string): Epoch {
 /** The entry that records a pack, and its proof. */
 export async function sealFiles(
   source: PackSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   seal: NonNullable<PackDocument["seal"]>,
 ): Promise<readonly PackFile[]> {
   for await (const [read] of readEntries(source, workspace, [seal.sequence])) {
@@ -166,7 +166,7 @@ function disclosureLineOf({ record: { index }, stored }: PackEntry): string {
 /** Proofs are sorted by receipt, nearly the order of the chain, so a batch shares its reads. */
 function proofFiles(
   source: PackSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   epoch: Epoch,
   { checkpoint }: PackContent,
   surveyed: readonly ListedEntry[],
@@ -219,7 +219,7 @@ async function proofText(
 
 async function policyFiles(
   { registry }: PackSource,
-  { id }: Document<"workspace">,
+  { id }: Workspace,
   { policies }: PackContent,
 ): Promise<readonly PackFile[]> {
   return Promise.all(

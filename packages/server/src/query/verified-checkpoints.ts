@@ -23,7 +23,7 @@ import {
 } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
 import { sha256 } from "../runtime/sha256.ts"
-import type { LogKeyDocument, Document } from "../store/documents.ts"
+import type { LogKeyDocument, Workspace } from "../store/documents.ts"
 import { epochsOf, isAsBorn, type Epoch } from "../store/epochs.ts"
 import type { HeldEntries } from "../store/held-entries.ts"
 import type { Checkpoint } from "../store/index-state.ts"
@@ -50,7 +50,7 @@ export interface ProvenTree {
 export interface Checkpoints {
   /** `kept`: the stored checkpoint of the current epoch, if it was read already. */
   of(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     epoch: Epoch,
     kept?: Pick<HeldEntries, "checkpoint">,
   ): Promise<ProvenTree>
@@ -58,7 +58,7 @@ export interface Checkpoints {
    * The newest checkpoint of an epoch, to hand out. Throws `integrity_failure` if the stored one is
    * forged.
    */
-  newest(workspace: Document<"workspace">, epoch: Epoch): Promise<Checkpoint | undefined>
+  newest(workspace: Workspace, epoch: Epoch): Promise<Checkpoint | undefined>
   /** The newest verified one of the current epoch that is in memory. */
   known(epoch: Epoch): Checkpoint | undefined
   /** Remembers a checkpoint that this process has just signed. */
@@ -75,10 +75,7 @@ export interface CheckpointParts {
 }
 
 /** Whether a stored checkpoint of the newest epoch was signed for it. */
-export type IsGenuine = (
-  workspace: Document<"workspace">,
-  checkpoint: Checkpoint,
-) => Promise<boolean>
+export type IsGenuine = (workspace: Workspace, checkpoint: Checkpoint) => Promise<boolean>
 
 /** Remembered checkpoints, about a kilobyte each. */
 const logsMax = 10_000
@@ -90,7 +87,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
 
   /** Undefined if there is no checkpoint yet; `forged` if the stored one has no valid signature. */
   async function current(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     epoch: Epoch,
     read?: Pick<HeldEntries, "checkpoint">,
   ): Promise<Checkpoint | "forged" | undefined> {
@@ -109,7 +106,7 @@ export function createCheckpoints({ store, leaves, isGenuine }: CheckpointParts)
   }
 
   /** What survived of a former epoch, if the newest epoch's signed tree commits to it. */
-  async function former(workspace: Document<"workspace">, epoch: Epoch): Promise<ProvenTree> {
+  async function former(workspace: Workspace, epoch: Epoch): Promise<ProvenTree> {
     const [newest] = epochsOf(workspace)
     const signed = await current(workspace, newest)
     // Nothing of the newest epoch is signed in its first second, or while the index is rebuilt. So

@@ -39,7 +39,7 @@ import { checkEntry, isGone } from "../store/check-entry.ts"
 import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { neighboursOf, noLeaves, type HeldEntries, type HeldLeaves } from "../store/held-entries.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Checkpoint } from "../store/index-state.ts"
 import type { IndexReader, JournalReader, Registry, Store } from "../store/store.ts"
@@ -98,7 +98,7 @@ export const nothingHeld: Pick<HeldEntries, "neighbours" | "leaves"> = {
 /** Verifies entries of a workspace, one after another. */
 export async function* findEntries(
   source: EntrySource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { entries, checkpoint, neighbours, leaves: held, position }: ReadEntries,
   nowMs: number,
   pace: Pace,
@@ -156,7 +156,7 @@ export async function* findEntries(
 /** Verifies one entry, and adds its proof if a checkpoint covers it. */
 export async function findReceipt(
   source: VerificationSource,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   stored: Stored,
   nowMs: number,
   pace: Pace,
@@ -311,7 +311,7 @@ function hashOf(record: Uint8Array | undefined): Uint8Array | undefined {
 }
 
 /** Entries recorded before this time are in the archive. */
-export function archivedBefore({ value }: Document<"workspace">, nowMs: number): number {
+export function archivedBefore({ value }: Workspace, nowMs: number): number {
   return nowMs - value.hotDays * dayMs
 }
 
@@ -326,7 +326,7 @@ export interface ShownReceipt {
 /** The public form of a receipt. Without `clear`, sealed fields and the context are withheld. */
 export function showReceipt(
   found: VerifiedEntry,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   vkey: string,
   publicUrl: string,
   clear: boolean,
@@ -350,7 +350,7 @@ export function showEntry(...shown: Parameters<typeof seenEntry>): string {
 /** The entry as a reader with this sight sees it. */
 export function seenEntry(
   found: VerifiedEntry,
-  { id }: Document<"workspace">,
+  { id }: Workspace,
   sight: Sight,
   isHeld?: boolean,
 ): Complete<Entry> {

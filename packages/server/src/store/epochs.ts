@@ -9,7 +9,7 @@
 
 import { equalBytes, fromHex, parseCheckpoint, parseNote, readLineage } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
-import type { FormerEpoch, Document } from "./documents.ts"
+import type { FormerEpoch, Workspace } from "./documents.ts"
 import type { Checkpoint } from "./index-state.ts"
 
 /** Identifies the tree of an epoch. */
@@ -35,7 +35,7 @@ export interface Epoch extends Log {
 }
 
 /** The current epoch and the former ones, newest first. */
-export function epochsOf({ id, value }: Document<"workspace">): readonly [Epoch, ...Epoch[]] {
+export function epochsOf({ id, value }: Workspace): readonly [Epoch, ...Epoch[]] {
   const { former = [] } = value
   const ended: Epoch[] = []
   let before = 0
@@ -70,7 +70,7 @@ export function epochNamed(epochs: readonly Epoch[], note: string): Epoch | unde
 }
 
 /** Whether the epochs agree with their geneses. */
-export function isAsBorn(workspace: Document<"workspace">): boolean {
+export function isAsBorn(workspace: Workspace): boolean {
   const epochs = epochsOf(workspace)
   const lineage = readLineage(epochs[0].geneses, sha256)
   return epochs.every(({ origin, ledgerId, before, end = 0, root = new Uint8Array() }, at) => {
