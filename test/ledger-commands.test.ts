@@ -2,13 +2,14 @@ import assert from "node:assert/strict"
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, statSync } from "node:fs"
-import { mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises"
+import { readdir, readFile, writeFile } from "node:fs/promises"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { connect, createServer as createTcpServer } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
+import { makeFolder } from "./folder.ts"
 import { expectChain, type MintedReceipt } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
 import { freePort } from "./free-port.ts"
@@ -123,7 +124,7 @@ test("events put: each mistake in the options is one sentence, and records nothi
 test("events put: lines of JSON become entries in their order, and a repeated run records nothing", async () => {
   await using service = await startService()
   const { id, path, writer, reader } = await makeWorkspace(service)
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const put = (args: readonly string[], input?: Run["input"]) =>
     as(writer, service).run(["events", "put", id, ...args], input)
   const count = 2500
@@ -258,7 +259,7 @@ test("events put: a batch without an answer is called unknown, and what follows 
   const lines = Array.from({ length: 2500 }, (_, line) =>
     JSON.stringify(eventFor(id, { metadata: { line } })),
   ).join("\n")
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const file = join(folder.path, "events.jsonl")
   await writeFile(file, lines)
   const run = (url: string) =>
@@ -454,7 +455,7 @@ test("events export: a file is whole, is checked, and goes on where it was cut s
   // Some programs take U+2028 for the end of a line.
   const changes = (at: number) => ({ metadata: { at, text: "one\u2028two" } })
   const receipts = await writeMany(acme, 300, { changes })
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const file = join(folder.path, "entries.jsonl")
   const { run } = as(acme.reader, service)
   const exporting = (...args: string[]) => run(["events", "export", acme.id, ...args])
@@ -511,7 +512,7 @@ test("events export: a file is whole, is checked, and goes on where it was cut s
 })
 
 test("events export: what is cut short or changed on the way is no success", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const line = `${JSON.stringify({ sequence: 1, integrity: "verified" })}\n`
   const sha256 = createHash("sha256").update(line).digest("hex")
   const end = (changes: object) =>
@@ -547,7 +548,7 @@ test("events export: what is cut short or changed on the way is no success", asy
 })
 
 test("events export: a broken entry is exported in each format, and the exit code is 3", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using service = await startService()
   for (const format of ["jsonl", "csv", "parquet"]) {
     // A workspace that is known to be broken is not exported again.
@@ -568,7 +569,7 @@ test("events export: a broken entry is exported in each format, and the exit cod
 })
 
 test("events export: a kill leaves no file that looks complete, and the next run makes it", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   let isSlow = true
   await using service = await listening(
     createServer((_, response) => {
@@ -597,7 +598,7 @@ test("events export: on a full disk no file looks complete", async () => {
   await using service = await startService()
   const acme = await makeWorkspace(service)
   const receipts = await writeMany(acme, 100)
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const { environment } = as(acme.reader, service)
   const exporting = (format: string, limit: string) => {
     const file = join(folder.path, format)
@@ -710,7 +711,7 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   const { receipt } = (await writer.write(eventFor(id))).json<MintedReceipt>()
   const other = (await writer.write(eventFor(id))).json<MintedReceipt>()
   const vkey = await logKeyOf(reader, path)
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const out = join(folder.path, "receipt.json")
   const get = (...args: string[]) => as(reader, service).run(["receipts", "get", id, ...args])
 
@@ -780,7 +781,7 @@ test("a missing or wrong address or key is one sentence that says what to set, a
   await using service = await startService()
   const { id, reader, writer } = await makeWorkspace(service)
   const nowhere = `http://127.0.0.1:${await freePort()}`
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const file = join(folder.path, "key")
   await writeFile(file, `${reader.bearer}\n`)
   const list = ["events", "list", id]

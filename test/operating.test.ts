@@ -1,11 +1,12 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { chmod, mkdtempDisposable, readdir, readFile, writeFile } from "node:fs/promises"
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
+import { makeFolder } from "./folder.ts"
 import { expectChain } from "./chain.ts"
 import { freePort } from "./free-port.ts"
 import { listening } from "./listening.ts"
@@ -43,7 +44,7 @@ async function diagnose(
 // config ------------------------------------------------------------------------------------------
 
 test("config: every value and its source, and no secret", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const secret = "5e".repeat(32)
   const rootKey = "a-root-key-of-thirty-two-characters-or-more"
   await writeFile(join(folder.path, "secret"), `${secret}\n`)
@@ -114,7 +115,7 @@ test(
     await acme.reader.get(`${acme.path}/tlog/checkpoint`)
     await expectChain(acme.reader, acme.id)
     const settings = settingsOf(service)
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
 
     const well = await diagnose(settings)
     const states = Object.values(well.looks).filter(({ name }) => name !== "time service")
@@ -258,7 +259,7 @@ test(
 
 test("doctor: says when what answers is not the service of the data, and takes its address", async () => {
   await using service = await startService()
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const settings = settingsOf(service)
   const elsewhere = { ...settings, TALLYSTICK_PORT: String(await freePort()) }
   const moved = await diagnose(elsewhere)
@@ -286,7 +287,7 @@ test("doctor: says when what answers is not the service of the data, and takes i
 })
 
 test("doctor: says only that nothing was started yet", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const { code, looks } = await diagnose({
     TALLYSTICK_DATA: join(folder.path, "data"),
     TALLYSTICK_PORT: "1",
@@ -297,7 +298,7 @@ test("doctor: says only that nothing was started yet", async () => {
 })
 
 test("doctor: a database that does not answer is one fault, with advice for a database", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const { code, looks } = await diagnose({
     TALLYSTICK_DATA: join(folder.path, "data"),
     TALLYSTICK_DATABASE_URL: "postgres://ledger:not-to-be-shown@127.0.0.1:1/ledger",
@@ -358,7 +359,7 @@ test(
   "completion: bash offers every command and every option that the program's own help names",
   { skip: bash },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const script = join(folder.path, "completion")
     await writeFile(script, (await tallystick(["completion", "bash"])).output)
     const offered = (...words: string[]): readonly string[] => {
@@ -405,7 +406,7 @@ for (const [shell, check] of [
   const missing =
     spawnSync(shell, ["--version"]).error === undefined ? false : `${shell} is not installed here`
   test(`completion: ${shell} takes the script`, { skip: missing }, async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     await writeFile(join(folder.path, "script"), (await tallystick(["completion", shell])).output)
     const { status, stderr } = spawnSync(shell, [...check, join(folder.path, "script")], {
       encoding: "utf8",

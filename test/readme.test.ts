@@ -4,11 +4,11 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
 import { existsSync, globSync, readFileSync } from "node:fs"
-import { mkdtempDisposable, symlink } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { symlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import test from "node:test"
 import pg from "pg"
+import { makeFolder } from "./folder.ts"
 import { commandSettings, limitVariable, settings } from "../packages/server/src/config.ts"
 import { statusOf } from "../packages/server/src/error.ts"
 import { laneOf } from "../packages/server/src/ledger/lane.ts"
@@ -141,7 +141,7 @@ test(
         await admin.query(statement)
     await admin.end()
 
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const [step] = stepsOf(postgresql, "postgres")
     const made = spawnSync("bash", ["-c", the(step).command], {
       cwd: folder.path,

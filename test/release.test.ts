@@ -1,8 +1,8 @@
 import assert from "node:assert/strict"
-import { chmod, mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { chmod, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { test } from "node:test"
+import { makeFolder } from "./folder.ts"
 import { run } from "./program.ts"
 
 // `npm run release`, with an npm that notes what it is asked and publishes nothing.
@@ -13,7 +13,7 @@ test("a release says what it would publish where, and without consent publishes 
   const { version } = JSON.parse(
     await readFile(join(root, "packages", "server", "package.json"), "utf8"),
   ) as { version: string }
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const [npm, asked] = [join(folder.path, "npm"), join(folder.path, "asked")]
   await writeFile(asked, "")
   await writeFile(npm, `#!/bin/sh\necho "$@" >> ${asked}\necho https://registry.example/\n`)

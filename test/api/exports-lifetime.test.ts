@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { renameSync } from "node:fs"
-import { mkdtempDisposable, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { request, type IncomingMessage } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
 import type { ExportEnd, ListedEntry } from "@tallystick/client"
+import { makeFolder } from "../folder.ts"
 import { expectChain } from "../chain.ts"
 import { openDuckDb, type DuckDb } from "../duckdb.ts"
 import { metric } from "../metrics.ts"
@@ -178,7 +178,7 @@ test("an export is cut off when its key is revoked", async () => {
 test("an export names a broken entry, and does not call it verified", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using service = await startService()
   for (const format of formats) {
     // A workspace that is known to be broken is not exported again.
@@ -222,7 +222,7 @@ function relation(format: Format, file: string): string {
 test("DuckDB finds the same in every format, also when entries are archived, erased and expired", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using first = await startService()
   const acme = await makeWorkspace(first, { hotDays: 1 })
   const admin = await makeKey(first, acme.id, { scopes: ["admin"] })

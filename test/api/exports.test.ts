@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { createHash } from "node:crypto"
-import { mkdtempDisposable, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { request, type IncomingMessage } from "node:http"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { createClient, type ExportEnd, type ListedEntry } from "@tallystick/client"
+import { makeFolder } from "../folder.ts"
 import { expectChain, readChain } from "../chain.ts"
 import { openDuckDb } from "../duckdb.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -121,7 +121,7 @@ const hostile = [
 test("DuckDB reads CSV and Parquet, and agrees with the lines on every value", async (t) => {
   const duck = await openDuckDb()
   if (duck === undefined) return t.skip("npm has no DuckDB for this machine")
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const acme = await makeWorkspace(service)
   await writeMany(acme, 400, {
     changes: (place) => ({

@@ -1,21 +1,12 @@
 import assert from "node:assert/strict"
 import { existsSync, statSync } from "node:fs"
-import {
-  appendFile,
-  cp,
-  mkdir,
-  mkdtempDisposable,
-  readdir,
-  readFile,
-  rm,
-  writeFile,
-} from "node:fs/promises"
+import { appendFile, cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
+import { makeFolder } from "../folder.ts"
 import { audit } from "../promises/audit.ts"
 import { expectChain } from "../chain.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -61,7 +52,7 @@ test("without its index and search the service starts with the same answers", as
 
 test("a first start that is cut short, at any moment, does not prevent the next one", async (t) => {
   const chance = createChance(seedOf(t))
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const data = join(folder.path, "data")
   for (let kill = 0; kill < 8; kill++)
     await failedStart({ TALLYSTICK_DATA: data }, 1 + chance.below(800))
@@ -75,7 +66,7 @@ test("a first start that is cut short, at any moment, does not prevent the next 
 })
 
 test("every start says where the instance key is, because the start that made it may have failed", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using other = await startProgram()
   const data = join(folder.path, "data")
   const taken = { TALLYSTICK_PORT: new URL(other.url).port }
@@ -87,7 +78,7 @@ test("every start says where the instance key is, because the start that made it
 })
 
 test("compiled code is cached while the service runs, so the next start after a kill has it", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using _ = await startProgram({ environment: { NODE_COMPILE_CACHE: folder.path } })
   await eventually("compiled code to be kept", async () => {
     const files = await readdir(folder.path, { recursive: true, withFileTypes: true })
@@ -105,7 +96,7 @@ test("after a clean stop all of the journal is in one file, which is a backup by
   const workspace = await makeWorkspace(first)
   const writes = await writeSome(first, workspace, 50)
   assert.equal(await first.end(), 0)
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   for (const file of ["journal.db", "secret"])
     await cp(join(first.data, file), join(folder.path, "data", file))
   await cp(`${first.data}.heads`, join(folder.path, "data.heads"))
@@ -277,7 +268,7 @@ test("an unknown or wrong setting stops the start, which names it", async () => 
     [{ TALLYSTICK_ROOT_KEY_FILE: "/nowhere/at/all" }, /^tallystick: TALLYSTICK_ROOT_KEY_FILE /],
     [{ TALLYSTICK_LIMIT_EVENT_BYTES_MAX: "-1" }, /^tallystick: TALLYSTICK_LIMIT_EVENT_BYTES_MAX /],
   ] as const
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await together(2, rows, async ([environment, sentence]) => {
     const ended = await failedStart({ TALLYSTICK_DATA: join(folder.path, "data"), ...environment })
     expectSentence(ended, sentence)
@@ -334,7 +325,7 @@ test("data without its heads file is read-only until its operator makes an empty
 })
 
 test("a start that fails says why in one sentence", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   await using good = await startProgram()
   await writeSome(good, await makeWorkspace(good), 20)
   assert.equal(await good.end(), 0)

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict"
 import { hash } from "node:crypto"
 import { existsSync } from "node:fs"
-import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import test from "node:test"
 import pg from "pg"
+import { makeFolder } from "../folder.ts"
 import { systemClock } from "../../packages/server/src/clock.ts"
 import { defaultLimits } from "../../packages/server/src/limits.ts"
 import { copyLedger } from "../../packages/server/src/operator/copy-ledger.ts"
@@ -129,7 +129,7 @@ async function twinOf(url: string, name: string): Promise<string> {
 }
 
 test("a service does not start while a command has the database alone, nor another command", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
   const first = await start(place)
@@ -158,7 +158,7 @@ test("a service does not start while a command has the database alone, nor anoth
 })
 
 test("a command has the database alone for longer than transactions may last", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
   const service = await start(place)
@@ -210,7 +210,7 @@ test("a command that loses its lock ends before a service can start beside it", 
 })
 
 test("a server without a secret makes none for a ledger that has one", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const placeOf = (name: string): Place => ({
     TALLYSTICK_DATA: join(folder.path, name),
@@ -227,7 +227,7 @@ test("a server without a secret makes none for a ledger that has one", async () 
 })
 
 test("a service that was away for long does not come back while a command has the database alone", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
   await using service = await start(place)
@@ -295,7 +295,7 @@ test(
   "copy: there and back, everything is the same, works, and passes fsck",
   { timeout: 180_000 },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
     const { service, acme, receipts, token } = await smallLedger(origin, 2000)
     const some = receipts.filter((_, at) => at % 200 === 0).map(({ receipt }) => receipt)
@@ -408,7 +408,7 @@ test(
   "copy: archived, erased, expired and held entries are the same there and back",
   { timeout: 300_000 },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const archive = { TALLYSTICK_ARCHIVE: join(folder.path, "archive") }
     const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data"), ...archive }
     const { acme, receipts, ...written } = await oldLedger(origin)
@@ -455,7 +455,7 @@ test(
   { timeout: 240_000 },
   async (t) => {
     const chance = createChance(seedOf(t))
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
     const { service, acme, receipts } = await smallLedger(origin, 2000)
     await service.end()
@@ -517,7 +517,7 @@ test(
   "fsck: names what was altered in the database, and reindex rebuilds derived data",
   { ...onOwnServer, timeout: 240_000 },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const url = await server.createDatabase()
     const place: Place = {
       TALLYSTICK_DATA: join(folder.path, "data"),
@@ -675,7 +675,7 @@ test(
   "export, doctor, backup, secret rotate and root-key rotate on a database",
   { timeout: 120_000 },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const url = await server.createDatabase()
     const place: Place = {
       TALLYSTICK_DATA: join(folder.path, "data"),
@@ -732,7 +732,7 @@ test(
   "resume: a database that was restored to an older state continues in a new epoch",
   { ...onOwnServer, timeout: 120_000 },
   async () => {
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const url = await server.createDatabase()
     const data = join(folder.path, "data")
     const newer: Place = { TALLYSTICK_DATA: data, TALLYSTICK_DATABASE_URL: url }

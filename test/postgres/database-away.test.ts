@@ -1,8 +1,7 @@
 import assert from "node:assert/strict"
-import { mkdtempDisposable } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
+import { makeFolder } from "../folder.ts"
 import { failedStart } from "../crash/programs.ts"
 import { greet } from "../../packages/server/src/cli/greeting.ts"
 import { configOf } from "../../packages/server/src/cli/terminal.ts"
@@ -124,7 +123,7 @@ test(
   onOwnServer,
   async () => {
     await using database = await startOwnPostgres()
-    await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+    await using folder = await makeFolder()
     const config = configOf({
       environment: {
         TALLYSTICK_DATA: join(folder.path, "data"),

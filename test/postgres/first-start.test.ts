@@ -1,9 +1,8 @@
 import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
-import { mkdtempDisposable } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import test from "node:test"
+import { makeFolder } from "../folder.ts"
 import { configOf } from "../../packages/server/src/cli/terminal.ts"
 import { keepSecrets } from "../../packages/server/src/operator/secret-files.ts"
 import { expectChain } from "../chain.ts"
@@ -12,7 +11,7 @@ import { makeWorkspace, startService, writeMany } from "../service.ts"
 
 test("of servers that begin a ledger at once, one makes a secret", onOwnServer, async () => {
   await using server = await startOwnPostgres()
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const folders = Array.from({ length: 4 }, (_, at) => join(folder.path, `server-${at}`))
   const begun = await Promise.allSettled(
