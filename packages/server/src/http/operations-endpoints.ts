@@ -5,6 +5,7 @@ import { ok, type Answer } from "./endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
 import { Health, Limits, Readiness, ReadinessQuery, shownLimits } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
+import { definedOf } from "@tallystick/proof"
 
 /** Anyone may ask. */
 const access = { action: "open", anonymous: true } as const
@@ -72,52 +73,35 @@ async function readiness(service: Service, verbose: boolean): Promise<Answer> {
   checks.push(chainsCheck(service), auditCheck(service))
   const body = {
     ready: failed === undefined,
-    ...(failed?.detail === undefined ? {} : { reason: failed.detail }),
-    ...(verbose ? { checks } : {}),
+    ...definedOf({ reason: failed?.detail }),
+    ...(verbose && { checks }),
   }
-  return {
-    status: failed === undefined ? 200 : 503,
-    body,
-    ...(failed === undefined ? {} : { headers: { "retry-after": "1" } }),
-  }
+  return failed === undefined ? ok(body) : { status: 503, body, headers: { "retry-after": "1" } }
 }
 
 function writableCheck({ halted }: Service): Check {
   const reason = halted()
-  return reason === undefined
-    ? { name: "writable", ok: true }
-    : { name: "writable", ok: false, detail: reason.detail }
+  return { name: "writable", ok: reason === undefined, ...(reason && { detail: reason.detail }) }
 }
 
 async function storageCheck({ store, clock, limits }: Service): Promise<Check> {
+  const failed = (detail: string): Check => ({ name: "storage", ok: false, detail })
+  const { readyWithinMs } = limits
   try {
-    const late = clock.sleep(limits.readyWithinMs).then(() => "late" as const)
+    const late = clock.sleep(readyWithinMs).then(() => "late" as const)
     const state = await Promise.race([store.ready(), late])
-    if (state !== "late")
-      return { name: "storage", ok: true, ...(state !== undefined && { detail: state.detail }) }
-    return {
-      name: "storage",
-      ok: false,
-      detail: `the storage has not answered for ${limits.readyWithinMs} milliseconds`,
-    }
+    if (state === "late")
+      return failed(`the storage has not answered for ${readyWithinMs} milliseconds`)
+    return { name: "storage", ok: true, ...(state && { detail: state.detail }) }
   } catch (error) {
-    return {
-      name: "storage",
-      ok: false,
-      detail: error instanceof LedgerError ? error.detail : "the storage does not answer",
-    }
+    return failed(error instanceof LedgerError ? error.detail : "the storage does not answer")
   }
 }
 
 function chainsCheck({ health }: Service): Check {
   const broken = health.broken.size
-  return broken === 0
-    ? { name: "chains", ok: true }
-    : {
-        name: "chains",
-        ok: false,
-        detail: `workspaces whose chain fails its integrity check: ${broken}`,
-      }
+  const detail = `workspaces whose chain fails its integrity check: ${broken}`
+  return { name: "chains", ok: broken === 0, ...(broken > 0 && { detail }) }
 }
 
 function auditCheck({ health, clock }: Service): Check {

@@ -189,31 +189,43 @@ interface ListCall {
   readonly incoming: { readonly signal: AbortSignal }
 }
 
-interface ListOptions<K extends DocumentKind, Shown> {
-  /** The list to which its cursors belong. Usually that of all documents. */
-  readonly list?: string
-  readonly sees?: ((item: Listed<K>) => boolean) | undefined
-  /** What is shown of the documents, in their order. It may look others up. */
-  readonly show: (items: readonly Listed<K>[]) => readonly Shown[] | Promise<readonly Shown[]>
-}
-
 /**
  * Answers with a page of the documents of this kind in the workspace, newest first, as the member
  * `name`. It waits for its turn, like every read of more than one document.
  */
 export async function listAnswer<K extends Exclude<DocumentKind, "workspace">, Shown>(
-  { workspaces, reading, lists, store }: Service,
+  service: Service,
   kind: K,
   name: string,
-  { params, query, incoming: { signal } }: ListCall,
-  { list = name, sees, show }: ListOptions<K, Shown>,
+  call: ListCall,
+  options: ListOptions<Listed<K>, Shown>,
 ): Promise<Answer> {
-  const { id } = await workspaces.get(params.workspaceId)
+  const { id } = await service.workspaces.get(call.params.workspaceId)
   const read = (before: ListPlace | undefined, limit: number) =>
     // TypeScript does not resolve a conditional type of a type parameter.
-    store.registry.list(kind, id as ListedIn<K>, before, limit)
-  return reading.run(id, signal, async () => {
-    const { items, nextCursor } = await lists.page(`${id}/${list}`, query, signal, read, sees)
+    service.store.registry.list(kind, id as ListedIn<K>, before, limit)
+  return pageAnswer(service, name, call, read, options)
+}
+
+interface ListOptions<T, Shown> {
+  /** The list to which its cursors belong. Usually that of all documents. */
+  readonly list?: string
+  readonly sees?: ((item: T) => boolean) | undefined
+  /** What is shown of the items, in their order. It may look others up. */
+  readonly show: (items: readonly T[]) => readonly Shown[] | Promise<readonly Shown[]>
+}
+
+/** The same of a list that is read in another way. */
+export function pageAnswer<T extends ListPlace, Shown>(
+  { reading, lists }: Pick<Service, "reading" | "lists">,
+  name: string,
+  { params: { workspaceId }, query, incoming: { signal } }: ListCall,
+  read: (before: ListPlace | undefined, limit: number) => Promise<readonly T[]>,
+  { list = name, sees, show }: ListOptions<T, Shown>,
+): Promise<Answer> {
+  return reading.run(workspaceId, signal, async () => {
+    const of = `${workspaceId}/${list}`
+    const { items, nextCursor } = await lists.page(of, query, signal, read, sees)
     return ok({ [name]: await show(items), nextCursor })
   })
 }

@@ -14,6 +14,7 @@ import {
   type Caller,
   type Service,
   type ServiceEndpoint,
+  pageAnswer,
 } from "../service.ts"
 import {
   NewPolicy,
@@ -63,24 +64,20 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "read" },
       query: PolicyListQuery,
       answers: { 200: PolicyList },
-      async handle({
-        caller,
-        params: { workspaceId },
-        query: { projectId, ...page },
-        incoming: { signal },
-      }) {
-        const { id } = await service.workspaces.get(workspaceId)
-        permitProject(caller, projectId)
+      async handle(call) {
+        const { projectId } = call.query
+        const { id } = await service.workspaces.get(call.params.workspaceId)
+        permitProject(call.caller, projectId)
         // A list of policies is ordered by version.
         const read = async (before: ListPlace | undefined, limit: number) =>
           (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
             ...policy,
             created: policy.value.version,
           }))
-        const { items, nextCursor } = await service.reading.run(id, signal, () =>
-          service.lists.page(`${id}/policies/${projectId}`, page, signal, read),
-        )
-        return ok({ policies: items.map(versionJson), nextCursor })
+        return pageAnswer(service, "policies", call, read, {
+          list: `policies/${projectId}`,
+          show: (policies) => policies.map(versionJson),
+        })
       },
     }),
     endpoint({

@@ -3,7 +3,7 @@ import { LedgerError } from "../../error.ts"
 import type { Document, ListPlace } from "../../store/documents.ts"
 import { mayTouch, reachOf } from "../../workspace/permissions.ts"
 import { created, ok } from "../endpoint.ts"
-import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint, pageAnswer } from "../service.ts"
 import { ListQuery } from "../shapes/list.ts"
 import { Project, projectBodies, ProjectList } from "../shapes/project.ts"
 
@@ -34,15 +34,13 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
       access: { action: "read" },
       query: ListQuery,
       answers: { 200: ProjectList },
-      async handle({ caller, params, query, incoming: { signal } }) {
-        const { id } = await service.workspaces.get(params.workspaceId)
-        const reach = reachOf(caller)
+      async handle(call) {
+        const { id } = await service.workspaces.get(call.params.workspaceId)
+        const reach = reachOf(call.caller)
         const read = (before: ListPlace | undefined, limit: number) =>
           service.projects.list(id, before, limit, reach)
-        const { items, nextCursor } = await service.reading.run(id, signal, () =>
-          service.lists.page(`${id}/projects`, query, signal, read),
-        )
-        return ok({ projects: items.map(projectJson), nextCursor })
+        const show = (projects: readonly Document<"project">[]) => projects.map(projectJson)
+        return pageAnswer(service, "projects", call, read, { show })
       },
     }),
     endpoint({

@@ -67,17 +67,11 @@ function receiptToken(service: Service): ServiceEndpoint {
       const projectId = stored && openEntry(stored, [])?.content.projectId
       if (stored === undefined || !mayTouch(caller, projectId))
         throw new LedgerError("not_found", "there is no such receipt")
-      return mint(
-        service,
-        caller,
-        workspace,
-        { type: "receipt", receipt },
-        body,
-        `receipts/${receipt}`,
-        ({ token }) => ({
-          verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
-        }),
-      )
+      const bound = { type: "receipt", receipt } as const
+      const path = `receipts/${receipt}`
+      return mint(service, caller, workspace, bound, body, path, ({ token }) => ({
+        verificationUrl: `${service.publicUrl}/r/${workspaceId}/${receipt}#t=${token}`,
+      }))
     },
   })
 }
@@ -103,17 +97,10 @@ function policyToken(service: Service): ServiceEndpoint {
         throw new LedgerError("not_found", "this version of the policy was not published")
       const bound = { type: "policy", projectId, ...definedOf({ version }) } as const
       const named = `${version ?? "latest"}${projectId === usualProject ? "" : `?projectId=${projectId}`}`
-      return mint(
-        service,
-        caller,
-        workspace,
-        bound,
-        body,
-        `published-policy/${named}`,
-        ({ token }) => ({
-          policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
-        }),
-      )
+      const path = `published-policy/${named}`
+      return mint(service, caller, workspace, bound, body, path, ({ token }) => ({
+        policyUrl: `${service.publicUrl}/p/${workspaceId}/${named}#t=${token}`,
+      }))
     },
   })
 }
@@ -131,19 +118,13 @@ function evidenceToken(service: Service): ServiceEndpoint {
     async handle({ caller, params: { workspaceId, packId }, body }) {
       const workspace = await changeable(service, workspaceId)
       const pack = await packFor(service, caller, workspaceId, packId)
-      return mint(
-        service,
-        caller,
-        workspace,
-        { type: "evidence", packId },
-        body,
-        `evidence-packs/${packId}/download`,
-        ({ token, apiUrl }) => ({
-          receiptCount: pack.value.sequences.length,
-          downloadUrl: apiUrl,
-          pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
-        }),
-      )
+      const bound = { type: "evidence", packId } as const
+      const path = `evidence-packs/${packId}/download`
+      return mint(service, caller, workspace, bound, body, path, ({ token, apiUrl }) => ({
+        receiptCount: pack.value.sequences.length,
+        downloadUrl: apiUrl,
+        pageUrl: `${service.publicUrl}/e/${workspaceId}/${packId}#t=${token}`,
+      }))
     },
   })
 }
