@@ -183,7 +183,7 @@ test("a command has the database alone for longer than transactions may last", a
 })
 
 test("a command that loses its lock ends before a service can start beside it", async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
+  await using folder = await makeFolder()
   const url = await server.createDatabase()
   const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
   const service = await start(place)
