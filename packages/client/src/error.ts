@@ -124,7 +124,8 @@ export function abortedBy({ reason }: AbortSignal, outcome: Outcome): Tallystick
 
 /**
  * A failed connection, as fetch reports it. Only if Node says that none was made is it certain that
- * nothing was sent; a cut one may have sent the request.
+ * nothing was sent; a cut one may have sent the request. Where waiting does not help, because
+ * somebody must act, the code is none that is retried.
  */
 export function networkFailureOf(cause: unknown): TallystickError {
   // Node tries each address of a name.
@@ -132,10 +133,23 @@ export function networkFailureOf(cause: unknown): TallystickError {
   const attempts =
     failure instanceof AggregateError ? (failure.errors as readonly unknown[]) : [failure]
   const isUnsent = attempts.length > 0 && attempts.every(isBeforeConnection)
-  const systemCode = textOf(failure, "code")
+  const [systemCode, message = ""] = [textOf(failure, "code"), textOf(failure, "message")]
+  const hopeless = (code: string, detail: string): TallystickError =>
+    new TallystickError({ code, detail, systemCode, status: 0, outcome: "rejected", cause })
   if (systemCode !== undefined && certificateFault.test(systemCode))
-    return untrusted(systemCode, textOf(failure, "message") ?? "", cause)
-  const named = systemCode === undefined ? "" : ` (${systemCode})`
+    return hopeless(
+      "untrusted_certificate",
+      `the server's certificate is not trusted (${systemCode}: ${message})`,
+    )
+  if (systemCode === "ERR_SSL_WRONG_VERSION_NUMBER")
+    return hopeless(
+      "invalid_field",
+      `baseUrl begins with https, and the server does not speak TLS (${systemCode}): it may speak http`,
+    )
+  if (message === "bad port")
+    return hopeless("invalid_field", "baseUrl has a port that fetch refuses: use another port")
+  const said = systemCode ?? message
+  const named = said === "" ? "" : ` (${said})`
   return new TallystickError({
     code: "network_error",
     detail: isUnsent
@@ -151,18 +165,6 @@ export function networkFailureOf(cause: unknown): TallystickError {
 /** How Node names the faults of a certificate, which it checks before it sends anything. */
 const certificateFault =
   /^(?:CERT_|CRL_|SELF_SIGNED_|DEPTH_ZERO_|UNABLE_TO_|INVALID_(?:CA|PURPOSE)$|PATH_LENGTH_|HOSTNAME_MISMATCH$|ERR_TLS_CERT_)/
-
-/** Waiting does not help: no attempt gets further until somebody acts. */
-function untrusted(systemCode: string, said: string, cause: unknown): TallystickError {
-  return new TallystickError({
-    code: "untrusted_certificate",
-    detail: `the server's certificate is not trusted (${systemCode}: ${said})`,
-    systemCode,
-    status: 0,
-    outcome: "rejected",
-    cause,
-  })
-}
 
 /** fetch's own error only says that it failed. */
 function causeOf(error: unknown): unknown {

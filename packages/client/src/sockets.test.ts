@@ -88,6 +88,42 @@ test("a name without an address is rejected too", async () => {
   assert.match(systemCode, /^(ENOTFOUND|EAI_AGAIN)$/)
 })
 
+test("an https address of a server that speaks http, and a port that fetch refuses, fail at once", async () => {
+  let attempts = 0
+  const tried = (baseUrl: string) => {
+    const client = createClient({
+      baseUrl,
+      waitMs: 1,
+      fetch: (...request) => {
+        attempts += 1
+        return fetch(...request)
+      },
+    })
+    return failure(client.events.write(event))
+  }
+  await using server = await listen((socket) => {
+    socket.once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"))
+  })
+  for (const [baseUrl, said] of [
+    [`https://127.0.0.1:${server.port}`, /^baseUrl begins with https, and the server does not/],
+    ["http://127.0.0.1:6000", /^baseUrl has a port that fetch refuses/],
+  ] as const) {
+    attempts = 0
+    const { code, status, outcome, detail } = await tried(baseUrl)
+    assert.deepEqual([code, status, outcome, attempts], ["invalid_field", 0, "rejected", 1])
+    assert.match(detail, said)
+  }
+})
+
+test("a server that speaks another protocol leaves it unknown, with what Node says", async () => {
+  await using server = await listen((socket) => {
+    socket.once("data", () => socket.end("SSH-2.0-OpenSSH\r\n"))
+  })
+  const { outcome, detail } = await failureAt(`http://127.0.0.1:${server.port}`)
+  assert.equal(outcome, "unknown")
+  assert.match(detail, /^the connection failed before the whole answer had arrived \(.*HTTP.*\)$/)
+})
+
 test("a connection that is cut, before or within the answer, leaves it unknown", async () => {
   const cuts: Readonly<Record<string, (socket: Socket) => void>> = {
     "as soon as it is there": (socket) => void socket.destroy(),
