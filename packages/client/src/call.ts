@@ -62,9 +62,16 @@ export function parsed<T>(text: string): T | undefined {
   return parseJson(text) as T | undefined // see above
 }
 
-/** A path whose values stay within their segments: path`/v1/workspaces/${id}`. */
+/**
+ * A path whose values stay within their segments: path`/v1/workspaces/${id}`. The segment of a value
+ * that is no string is empty, and refused.
+ */
 export function path(segments: TemplateStringsArray, ...values: readonly string[]): string {
   return segments.reduce(
-    (made, segment, at) => made + encodeURIComponent(values[at - 1] ?? "") + segment,
+    (made, segment, at) => made + encodeURIComponent(textOf(values[at - 1])) + segment,
   )
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : ""
 }

@@ -319,6 +319,13 @@ test("the whole call ends in its time, attempts and waits together", async () =>
   })
   const error = await failure(client.events.write(event))
   assert.deepEqual([error.code, error.outcome, sent.length, waits], ["timeout", "unknown", 2, [10]])
+  assert.equal(error.detail, `no answer arrived within ${attemptTimeoutMs} ms`)
+
+  const short = network(["silence"], { timeoutMs: 5000, attemptTimeoutMs: 6000 })
+  assert.equal(
+    (await failure(short.client.events.write(event))).detail,
+    "no answer arrived within the 5000 ms of the whole call",
+  )
 })
 
 test("an aborted call ends at once, and its error says whether anything was sent", async () => {
@@ -483,6 +490,22 @@ test("the client refuses a request that it cannot send, and does not show the ke
     [endless.code, endless.outcome, endless.detail],
     ["invalid_field", "rejected", "the body cannot be written as JSON: count is a BigInt"],
   )
+  // JSON.stringify would write {}, and the ledger would keep it.
+  for (const [change, name] of [
+    [new Map([["plan", "pro"]]), "Map"],
+    [new Set(["pro"]), "Set"],
+    [new RangeError("too far"), "RangeError"],
+  ] as const) {
+    const call = network([]).client.events.write({ ...event, metadata: { changes: [{ change }] } })
+    const { code, detail } = await failure(call)
+    assert.deepEqual(
+      [code, detail],
+      [
+        "invalid_field",
+        `the body cannot be written as JSON: change is of ${name}, whose content JSON leaves out`,
+      ],
+    )
+  }
   // JSON.stringify would write null, and the ledger would keep it.
   for (const number of [NaN, Infinity, -Infinity]) {
     const call = network([]).client.events.writeBatch([{ ...event, metadata: { sums: [number] } }])
@@ -534,6 +557,77 @@ test("a call without what it needs, as from a program without types, says so", a
   assert.equal(sent.length, 0)
 })
 
+test("null, and a value in the place of another, are refused by name, and nothing is sent", async () => {
+  const { client, sent } = network([])
+  const { events, receipts, packs, log, policies, service } = client
+  const options = "options must be an object"
+  const query = "query must be an object"
+  const id = "an id in a path must be a string, and not be empty, . or .."
+  const signal = "signal must be an AbortSignal, such as the signal of an AbortController"
+  const none: never = null as never // as from a program without types
+  const any = (value: unknown): never => value as never
+  const calls: readonly (readonly [detail: string, call: () => Promise<unknown>])[] = [
+    [options, () => events.write(event, none)],
+    [options, () => events.write(event, any("order-4711-created"))],
+    [options, () => events.write(event, any(["order-4711-created"]))],
+    [options, () => events.writeBatch([event], none)],
+    [options, () => events.list("acme", {}, none)],
+    [options, () => events.follow("acme", {}, none).next()],
+    [options, () => events.feed("acme", { wait: 1 }, none)],
+    [options, () => events.export("acme", {}, none)],
+    [options, () => receipts.verify("acme", "rcp_1", none)],
+    [options, () => packs.verify("acme", "pack_1", none)],
+    [options, () => log.checkpoint("acme", none)],
+    [options, () => log.vkey("acme", none)],
+    [options, () => log.keys("acme", none)],
+    [options, () => log.tile("acme", "0/000", none)],
+    [options, () => service.health(none)],
+    [query, () => events.feed("acme", none)],
+    [query, () => events.follow("acme", none).next()],
+    [query, () => policies.get("acme", 1, none)],
+    ["query must be a string, a number or a boolean", () => events.list("acme", { query: none })],
+    [
+      "from must be a string, a number or a boolean",
+      () => events.list("acme", { from: any(new Date(0)) }),
+    ],
+    [id, () => events.list(none)],
+    [id, () => receipts.get("acme", any({ receipt: "rcp_1" }))],
+    [id, () => log.tile("acme", none)],
+    [signal, () => events.write(event, { signal: any(new AbortController()) })],
+    [signal, () => events.follow("acme", {}, { signal: any({}) }).next()],
+    ["signal must be an object", () => service.health({ signal: none })],
+    [
+      "enviroment is no member of a context",
+      () => events.write(event, { context: any({ enviroment: "production" }) }),
+    ],
+    [
+      "context.server must be a string",
+      () => events.writeBatch([event], { context: { server: any(1) } }),
+    ],
+    ["context must be an object", () => events.write(event, { context: any("production") })],
+  ]
+  for (const [detail, call] of calls) {
+    const refused = await failure(call())
+    assert.deepEqual(
+      [refused.code, refused.outcome, refused.detail],
+      ["invalid_field", "rejected", detail],
+      call.toString(),
+    )
+  }
+  const key = "key must be a string that is not empty, or be absent"
+  const clients: readonly (readonly [detail: string | RegExp, options: object])[] = [
+    [key, { key: null }],
+    [key, { key: "" }],
+    ["fetch must be a function", { fetch: null }],
+    ["sleep must be a function", { sleep: 5 }],
+    ["enviroment is no member of a context", { context: { enviroment: "production" } }],
+    [/^baseUrl must be the text of an http or https URL/, { baseUrl: new URL("https://a") }],
+  ]
+  for (const [detail, wrong] of clients)
+    assert.throws(() => network([], wrong), { code: "invalid_field", detail })
+  assert.equal(sent.length, 0)
+})
+
 test("an option that is misspelt or malformed is refused, and nothing is sent", async () => {
   // As from a program without types.
   const misspelt: object = { idempotencykey: "order-4711-created" }
@@ -549,7 +643,12 @@ test("an option that is misspelt or malformed is refused, and nothing is sent", 
     assert.throws(() => network([], options), { code: "invalid_field", detail })
   }
   assert.equal(sent.length, 0)
-  const unset: object = { timeoutMs: undefined }
+  const unset = {
+    timeoutMs: undefined,
+    signal: undefined,
+    idempotencyKey: undefined,
+    context: { server: undefined },
+  }
   await network([json(202, { receipt: "rcp_1" })]).client.events.write(event, unset)
 })
 
@@ -653,6 +752,6 @@ test("an option that is undefined has its default", async () => {
   // Types allow it without exactOptionalPropertyTypes.
   const options = { timeoutMs: undefined, retriesMax: undefined } as object
   const { client, waits } = network([problem(503, "overloaded"), json(200, {})], options)
-  await client.service.limits({ waitMs: undefined } as object)
+  await client.service.limits({ waitMs: undefined })
   assert.deepEqual(waits, [50])
 })

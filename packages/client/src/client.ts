@@ -20,22 +20,23 @@ import { tokenCalls } from "./calls/tokens.ts"
 import { workspaceCalls } from "./calls/workspaces.ts"
 import { defaultEffects, type Effects } from "./effects.ts"
 import { invalidRequest } from "./error.ts"
+import type { Optional } from "./given.ts"
 import { createExchange } from "./exchange.ts"
 import { defaultRetry, expectRetryOptions, type RetryOptions } from "./retry.ts"
 import { vkeysOf } from "./trusted-keys.ts"
-import type { Context } from "./write.ts"
+import { contextHeaders, type Context } from "./write.ts"
 
-export interface ClientOptions extends Partial<RetryOptions>, Partial<Effects> {
+export interface ClientOptions extends Optional<RetryOptions>, Optional<Effects> {
   /** Such as `https://ledger.example.com`; empty for the origin of the page that this runs in. */
   readonly baseUrl: string
   /**
    * An API key, the instance key, or a scoped token. Without one: the browser's session, if any.
    */
-  readonly key?: string
+  readonly key?: string | undefined
   /** Vkeys of logs that you got independently: `verify` trusts them. */
-  readonly trustedKeys?: readonly string[]
+  readonly trustedKeys?: readonly string[] | undefined
   /** Sent with every write. */
-  readonly context?: Context
+  readonly context?: Context | undefined
 }
 
 export type Client = ReturnType<typeof createClient>
@@ -54,6 +55,9 @@ export function createClient(options: ClientOptions) {
   }
   const effects = { fetch, now, sleep, random, newKey }
   requireUrl(baseUrl, given.fetch !== undefined || "location" in globalThis)
+  requireKey(key)
+  requireFunctions(effects)
+  contextHeaders(context)
   expectRetryOptions(retry)
   const trusted = vkeysOf(trustedKeys)
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
@@ -88,14 +92,25 @@ function requireOptions(options: unknown): void {
     )
 }
 
+function requireKey(key: unknown): void {
+  if (key !== undefined && (typeof key !== "string" || key === ""))
+    throw invalidRequest("key must be a string that is not empty, or be absent")
+}
+
+/** A call would take a missing one for a network error and retry. */
+function requireFunctions(effects: Effects): void {
+  for (const [name, value] of Object.entries(effects))
+    if (typeof value !== "function") throw invalidRequest(`${name} must be a function`)
+}
+
 /** Checked here, because a call would take it for a network error and retry. */
-function requireUrl(baseUrl: string, hasOrigin: boolean): void {
-  const hasForm = /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)
+function requireUrl(baseUrl: unknown, hasOrigin: boolean): void {
+  const hasForm = typeof baseUrl === "string" && /^https?:\/\/[^/?#@]+(?:\/[^?#]*)?$/.test(baseUrl)
   if (hasForm && /\/v1\/*$/.test(baseUrl))
     throw invalidRequest("baseUrl must not end in /v1, which each call adds")
   if ((baseUrl === "" && hasOrigin) || (hasForm && canParse(baseUrl))) return
   throw invalidRequest(
-    "baseUrl must be an http or https URL without credentials, query and fragment, such as https://ledger.example.com; only in a page it may be empty",
+    "baseUrl must be the text of an http or https URL without credentials, query and fragment, such as https://ledger.example.com; only in a page it may be empty",
   )
 }
 

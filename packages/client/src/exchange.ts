@@ -1,4 +1,5 @@
 import { definedOf } from "@tallystick/proof"
+import { objectOf, type Optional } from "./given.ts"
 import {
   abortedBy,
   failureOf,
@@ -14,8 +15,9 @@ import { expectRetryOptions, waitBefore, type RetryOptions } from "./retry.ts"
 // One call: several attempts if needed, all with the same bytes and the same key.
 
 /** Options of every call. */
-export interface CallOptions extends Partial<RetryOptions> {
-  readonly signal?: AbortSignal
+export interface CallOptions extends Optional<RetryOptions> {
+  /** Ends the call, which then rejects with `aborted`. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Request {
@@ -53,7 +55,8 @@ export interface ExchangeOptions {
 
 export function createExchange({ baseUrl, key, retry: usual, effects }: ExchangeOptions): Exchange {
   const base = baseUrl.replace(/\/+$/, "")
-  return async (request, read, { signal, ...given } = {}) => {
+  return async (request, read, options) => {
+    const { signal, ...given } = callOptionsOf(options)
     expectRetryOptions(given)
     const retry = { ...usual, ...definedOf(given) }
     const sent = prepared(base, key, request)
@@ -63,8 +66,8 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
     // An attempt that was refused says nothing about an earlier one.
     let outcome: "unknown" | undefined
     for (let tried = 1; ; tried++) {
-      const limitMs = Math.min(retry.attemptTimeoutMs, endsAt - effects.now())
-      const done = await attempt(effects, sent, request, read, limitMs, signal)
+      const limit = limitOf(retry, Math.max(0, endsAt - effects.now()))
+      const done = await attempt(effects, sent, request, read, limit, signal)
       if (!(done instanceof TallystickError)) return done.read
       if (done.outcome === "unknown") outcome = "unknown"
       const wait = waitBefore(tried, done, isRepeatable, retry, effects.random)
@@ -77,11 +80,33 @@ export function createExchange({ baseUrl, key, retry: usual, effects }: Exchange
   }
 }
 
+/** Checks what `objectOf` does, and the signal. */
+export function callOptionsOf(options: CallOptions | undefined): CallOptions {
+  const given = objectOf(options, "options")
+  const { signal } = given
+  // Not by instanceof: another realm of the page has another AbortSignal.
+  if (signal !== undefined && typeof objectOf(signal, "signal").addEventListener !== "function")
+    throw invalidRequest("signal must be an AbortSignal, such as the signal of an AbortController")
+  return given
+}
+
+/** The time that an attempt has, and what its error says once that is over. */
+interface Limit {
+  readonly ms: number
+  readonly detail: string
+}
+
+function limitOf({ timeoutMs, attemptTimeoutMs }: RetryOptions, leftMs: number): Limit {
+  return attemptTimeoutMs <= leftMs
+    ? { ms: attemptTimeoutMs, detail: `no answer arrived within ${attemptTimeoutMs} ms` }
+    : { ms: leftMs, detail: `no answer arrived within the ${timeoutMs} ms of the whole call` }
+}
+
 function prepared(base: string, key: string | undefined, request: Request) {
   const { method, path, query = {}, headers = {}, body, idempotencyKey, idempotencyKeys } = request
   // In a URL, the segments `.` and `..` keep their meaning even when escaped.
   if (path.split("/").some((segment, at) => at > 0 && /^\.{0,2}$/.test(segment))) {
-    throw invalidRequest("an id in a path must not be empty, . or ..")
+    throw invalidRequest("an id in a path must be a string, and not be empty, . or ..")
   }
   const keys = { idempotencyKey, idempotencyKeys }
   return {
@@ -98,11 +123,16 @@ function prepared(base: string, key: string | undefined, request: Request) {
 
 function urlOf(base: string, path: string, query: NonNullable<Request["query"]>): string {
   const asked = new URLSearchParams(
-    Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, String(value)]],
-    ),
+    Object.entries(definedOf(query)).map(([name, value]) => [name, textOfQuery(name, value)]),
   )
   return `${base}${path}${asked.size === 0 ? "" : `?${asked.toString()}`}`
+}
+
+/** A program without types may give null, and would ask for the word `null`. */
+function textOfQuery(name: string, value: unknown): string {
+  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
+    return String(value)
+  throw invalidRequest(`${name} must be a string, a number or a boolean`)
 }
 
 type Keys = Pick<Failure, "idempotencyKey" | "idempotencyKeys">
@@ -132,17 +162,22 @@ function headersOf(
 
 function textOf(body: unknown, keys: Keys): string {
   try {
-    return JSON.stringify(body, finite)
+    return JSON.stringify(body, whole)
   } catch (cause) {
     const said = cause instanceof Error ? `: ${cause.message}` : ""
     throw invalidRequest(`the body cannot be written as JSON${said}`, keys)
   }
 }
 
-/** JSON.stringify would write null for other numbers, and the ledger would keep that. */
-function finite(name: string, value: unknown): unknown {
+/**
+ * JSON.stringify would write null for other numbers, and {} for these objects, and the ledger would
+ * keep that.
+ */
+function whole(name: string, value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value))
     throw new TypeError(`${name} is ${value}`)
+  if (value instanceof Map || value instanceof Set || value instanceof Error)
+    throw new TypeError(`${name} is of ${value.constructor.name}, whose content JSON leaves out`)
   if (typeof value === "bigint") throw new TypeError(`${name} is a BigInt`)
   return value
 }
@@ -152,7 +187,7 @@ async function attempt<T>(
   { url, init }: ReturnType<typeof prepared>,
   { alsoReads, isStream = false }: Request,
   read: (response: Response) => Promise<T>,
-  limitMs: number,
+  { ms: limitMs, detail }: Limit,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly read: T } | TallystickError> {
   if (signal?.aborted) return abortedBy(signal, "rejected")
@@ -173,7 +208,6 @@ async function attempt<T>(
     if (signal?.aborted) return abortedBy(signal, "unknown")
     if (cause instanceof TallystickError) return cause
     if (!ended.signal.aborted) return networkFailureOf(cause)
-    const detail = `no answer arrived within ${Math.round(limitMs)} ms`
     return new TallystickError({ code: "timeout", detail, status: 0, outcome: "unknown", cause })
   } finally {
     signal?.removeEventListener("abort", giveUp)

@@ -4,10 +4,11 @@ import { abortedBy, brokenAnswer, failureOf, TallystickError } from "./error.ts"
 import { parsed, path, type Call } from "./call.ts"
 import type { Effects } from "./effects.ts"
 import { messagesOf } from "./event-stream.ts"
-import type { CallOptions } from "./exchange.ts"
+import { callOptionsOf, type CallOptions } from "./exchange.ts"
+import { objectOf, type Optional } from "./given.ts"
 import type { FeedQuery, ListedEntry } from "./wire.ts"
 
-export type FollowAsked = Partial<Omit<FeedQuery, "wait">>
+export type FollowAsked = Optional<Omit<FeedQuery, "wait">>
 
 /** The longest wait before the next connection, if the last one was cut. */
 const waitMs = 1000
@@ -20,11 +21,12 @@ export async function* follow(
   call: Call,
   { sleep, random }: Pick<Effects, "sleep" | "random">,
   workspaceId: string,
-  { after: from = 0, ...query }: FollowAsked,
-  options: CallOptions = {},
+  asked: FollowAsked,
+  given: CallOptions | undefined,
 ): AsyncGenerator<ListedEntry, void, undefined> {
+  const { after: from = 0, ...query } = objectOf(asked, "query")
   const never = new AbortController().signal
-  const signal = options.signal ?? never
+  const { signal = never, ...options } = callOptionsOf(given)
   let after = String(from)
   for (;;) {
     const left = new AbortController()

@@ -1,5 +1,6 @@
 import { path, type Call } from "./call.ts"
 import type { CallOptions } from "./exchange.ts"
+import type { Optional } from "./given.ts"
 import { eachOf, nextOf } from "./paging.ts"
 import type { ListQuery } from "./wire.ts"
 
@@ -9,7 +10,7 @@ export function listing<
   Item,
   Own extends Readonly<Record<string, string | undefined>> = Readonly<Record<never, never>>,
 >(call: Call, kind: string, itemsOf: (page: Page) => readonly Item[]) {
-  type Query = Partial<ListQuery> & Partial<Own>
+  type Query = Optional<ListQuery> & Optional<Own>
   const list = (workspaceId: string, query?: Query, options?: CallOptions): Promise<Page> =>
     call.get(path`/v1/workspaces/${workspaceId}/${kind}`, { ...query }, options)
   return {

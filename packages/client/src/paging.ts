@@ -4,7 +4,12 @@ import type { EventsPage, ListedEntry } from "./wire.ts"
 /**
  * All items of a list; each page is fetched when needed. `next` is undefined after the last page.
  */
-export async function* eachOf<Page, Item, Cursor, Query extends { readonly cursor?: Cursor }>(
+export async function* eachOf<
+  Page,
+  Item,
+  Cursor,
+  Query extends { readonly cursor?: Cursor | undefined },
+>(
   query: Query,
   page: (query: Query) => Promise<Page>,
   read: (page: Page) => { readonly items: readonly Item[]; readonly next: Cursor | undefined },
@@ -26,7 +31,7 @@ export function nextOf({ nextCursor }: { readonly nextCursor: string | null }): 
 }
 
 /** All entries of a query, whose cursor is a place in the chain. */
-export function eachEntry<Query extends { readonly cursor?: number }>(
+export function eachEntry<Query extends { readonly cursor?: number | undefined }>(
   query: Query,
   page: (query: Query) => Promise<EventsPage>,
 ): AsyncGenerator<ListedEntry, void, undefined> {

@@ -1,4 +1,5 @@
 import { invalidRequest, type TallystickError } from "./error.ts"
+import type { Optional } from "./given.ts"
 
 /** Time limits and retries of a call. */
 export interface RetryOptions {
@@ -25,7 +26,7 @@ export const defaultRetry: RetryOptions = {
 }
 
 /** An option that is misspelt or no number would be ignored, or end a call at once. */
-export function expectRetryOptions(options: Partial<RetryOptions>): void {
+export function expectRetryOptions(options: Optional<RetryOptions>): void {
   for (const [name, value] of Object.entries(options)) {
     if (!(name in defaultRetry)) throw invalidRequest(`${name} is not a known option`)
     if (value !== undefined && !(typeof value === "number" && value >= 0))

@@ -1,10 +1,12 @@
 import { isObject, utf8 } from "@tallystick/proof"
+import { invalidRequest } from "./error.ts"
+import { objectOf, type Optional } from "./given.ts"
 import { jsonOf, type Call } from "./call.ts"
 import type { CallOptions } from "./exchange.ts"
 import type { Provenance, Receipt } from "./wire.ts"
 
 /** Where a write comes from; it is kept with the entry. */
-export type Context = Omit<Provenance, "keyId">
+export type Context = Optional<Omit<Provenance, "keyId">>
 
 export interface WriteOptions extends CallOptions {
   /**
@@ -12,9 +14,9 @@ export interface WriteOptions extends CallOptions {
    * happened (`order-4711-created`), or keep the one that you gave, if you must be able to repeat
    * the write after your own process has died. Absent: a new one for this call.
    */
-  readonly idempotencyKey?: string
-  /** Over that of the client. */
-  readonly context?: Context
+  readonly idempotencyKey?: string | undefined
+  /** Its members replace those of the client's. */
+  readonly context?: Context | undefined
 }
 
 /** What was recorded. */
@@ -37,9 +39,10 @@ export async function writeOne<Answer>(
   path: string,
   body: object,
   receiptOf: (answer: Answer) => Receipt,
-  { idempotencyKey = newKey(), context, ...options }: WriteOptions = {},
+  given: WriteOptions | undefined,
 ): Promise<Written> {
-  const headers = { ...contextHeaders({ ...usual, ...context }), "idempotency-key": idempotencyKey }
+  const { idempotencyKey = newKey(), context, ...options } = objectOf(given, "options")
+  const headers = { ...contextHeaders(usual, context), "idempotency-key": idempotencyKey }
   const read = async (response: Response): Promise<Written> => ({
     receipt: receiptOf(await jsonOf<Answer>(response, (answer) => isReceipt(receiptOf(answer)))),
     replayed: response.headers.get("idempotency-replayed") === "true",
@@ -57,25 +60,31 @@ export function isReceipt(value: unknown): boolean {
   return isObject(value) && typeof value["receipt"] === "string"
 }
 
-export function contextHeaders({
-  environment,
-  server,
-  requestId,
-  sessionId,
-  traceId,
-  traceparent,
-}: Context) {
-  return {
-    "x-service-environment": headerOf(environment),
-    "x-service-server": headerOf(server),
-    "x-request-id": headerOf(requestId),
-    "x-session-id": headerOf(sessionId),
-    "x-trace-id": headerOf(traceId),
-    traceparent,
+const contextNames: Readonly<Record<string, string>> = {
+  environment: "x-service-environment",
+  server: "x-service-server",
+  requestId: "x-request-id",
+  sessionId: "x-session-id",
+  traceId: "x-trace-id",
+  traceparent: "traceparent",
+} satisfies Record<keyof Context, string>
+
+/** The headers of contexts; a later one's members replace those of an earlier one. */
+export function contextHeaders(
+  ...contexts: readonly (Context | undefined)[]
+): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of contexts.flatMap((one) => Object.entries(objectOf(one, "context")))) {
+    const header = Object.hasOwn(contextNames, name) ? contextNames[name] : undefined
+    if (header === undefined) throw invalidRequest(`${name} is no member of a context`)
+    if (value !== undefined && typeof value !== "string")
+      throw invalidRequest(`context.${name} must be a string`)
+    if (value !== undefined) headers[header] = headerOf(value)
   }
+  return headers
 }
 
 /** fetch takes a header as characters that stand for bytes. The service reads these as UTF-8. */
-function headerOf(text: string | undefined): string | undefined {
-  return text && Array.from(utf8(text), (byte) => String.fromCharCode(byte)).join("")
+function headerOf(text: string): string {
+  return Array.from(utf8(text), (byte) => String.fromCharCode(byte)).join("")
 }

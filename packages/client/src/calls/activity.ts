@@ -1,10 +1,11 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Optional } from "../given.ts"
 import { eachEntry } from "../paging.ts"
 import type { ActivityPage, ActivityQuery, ListedEntry } from "../wire.ts"
 
 /** The token is the client's key; it never goes into an address. */
-export type ActivityAsked = Partial<Omit<ActivityQuery, "token">>
+export type ActivityAsked = Optional<Omit<ActivityQuery, "token">>
 
 /** What concerns the person that an activity token is for. The client's key must be that token. */
 export function activityCalls(call: Call) {

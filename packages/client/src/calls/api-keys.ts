@@ -1,5 +1,6 @@
 import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Optional } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../wire.ts"
 
@@ -20,7 +21,7 @@ export function apiKeyCalls(call: Call) {
     revoke: (
       workspaceId: string,
       keyId: string,
-      query: Partial<RevokeQuery> = {},
+      query: Optional<RevokeQuery> = {},
       options?: CallOptions,
     ): Promise<MadeByKey | undefined> =>
       call.exchange(

@@ -1,5 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Optional } from "../given.ts"
 import type {
   Consent,
   ConsentAnswer,
@@ -13,7 +14,7 @@ import type {
 } from "../wire.ts"
 import { writeOne, type WriteOptions, type Writing, type Written } from "../write.ts"
 
-export type ConsentStateAsked = Partial<ConsentStateQuery> & Pick<ConsentStateQuery, "subject">
+export type ConsentStateAsked = Optional<ConsentStateQuery> & Pick<ConsentStateQuery, "subject">
 
 export function consentCalls(call: Call, writing: Writing) {
   return {
@@ -52,7 +53,7 @@ export function consentCalls(call: Call, writing: Writing) {
     /** How many consents were given and withdrawn, by version, mode, surface and day. */
     summary: (
       workspaceId: string,
-      asked: Partial<ConsentSummaryQuery> = {},
+      asked: Optional<ConsentSummaryQuery> = {},
       options?: CallOptions,
     ): Promise<ConsentSummary> =>
       call.get(path`/v1/workspaces/${workspaceId}/consents/summary`, { ...asked }, options),

@@ -3,7 +3,6 @@ import {
   contextHeaders,
   isReceipt,
   writeOne,
-  type Context,
   type WriteOptions,
   type Writing,
   type Written,
@@ -11,6 +10,7 @@ import {
 import { jsonOf, path, type Call } from "../call.ts"
 import { invalidRequest } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
+import { objectOf, type Optional } from "../given.ts"
 import type { Effects } from "../effects.ts"
 import { feedCalls } from "./feed.ts"
 import { eachEntry } from "../paging.ts"
@@ -35,9 +35,9 @@ export type BatchEvent = AuditEvent & { readonly idempotencyKey?: string }
 /** What became of an event of a batch, and its key. */
 export type BatchOutcome = BatchResult & { readonly idempotencyKey: string }
 
-export type EventsAsked = Partial<EventsQuery>
-export type TimelineAsked = Partial<TimelineQuery> & Pick<TimelineQuery, "from" | "to">
-export type ValuesAsked = Partial<ValuesQuery> & Pick<ValuesQuery, "field">
+export type EventsAsked = Optional<EventsQuery>
+export type TimelineAsked = Optional<TimelineQuery> & Pick<TimelineQuery, "from" | "to">
+export type ValuesAsked = Optional<ValuesQuery> & Pick<ValuesQuery, "field">
 
 export function eventCalls(
   call: Call,
@@ -61,16 +61,17 @@ export function eventCalls(
      */
     async writeBatch(
       events: readonly BatchEvent[],
-      { context, ...options }: CallOptions & { readonly context?: Context } = {},
+      given?: Omit<WriteOptions, "idempotencyKey">,
     ): Promise<readonly BatchOutcome[]> {
       requireEvents(events)
+      const { context, ...options } = objectOf(given, "options")
       const body: Batch = {
         events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({
           idempotencyKey,
           ...event,
         })),
       }
-      const headers = contextHeaders({ ...writing.context, ...context })
+      const headers = contextHeaders(writing.context, context)
       const idempotencyKeys = body.events.map(({ idempotencyKey }) => idempotencyKey)
       const request = {
         method: "POST",

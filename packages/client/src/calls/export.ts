@@ -8,9 +8,10 @@ import {
   type TallystickError,
 } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Optional } from "../given.ts"
 import type { EventsExportQuery, ExportEnd, ListedEntry } from "../wire.ts"
 
-export type ExportAsked = Partial<EventsExportQuery>
+export type ExportAsked = Optional<EventsExportQuery>
 
 /** A file of entries as it arrives. */
 export interface EntriesExport {

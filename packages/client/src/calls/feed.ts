@@ -1,10 +1,12 @@
+import { definedOf } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { Effects } from "../effects.ts"
-import type { CallOptions } from "../exchange.ts"
+import { callOptionsOf, type CallOptions } from "../exchange.ts"
+import { objectOf, type Optional } from "../given.ts"
 import { follow, type FollowAsked } from "../follow.ts"
 import type { EventsFeed, FeedQuery, ListedEntry } from "../wire.ts"
 
-export type FeedAsked = Partial<FeedQuery>
+export type FeedAsked = Optional<FeedQuery>
 
 /** Longer than the service waits. */
 const attemptTimeoutMs = 45_000
@@ -15,16 +17,18 @@ export function feedCalls(call: Call, effects: Pick<Effects, "sleep" | "random">
      * The entries after a sequence, oldest first. Call again with the answer's `nextAfter`. With
      * `wait`, the service waits up to this many seconds for an entry.
      */
-    feed: (
+    feed: async (
       workspaceId: string,
-      query: FeedAsked = {},
+      query?: FeedAsked,
       options?: CallOptions,
-    ): Promise<EventsFeed> =>
-      call.get(
+    ): Promise<EventsFeed> => {
+      const isWaiting = objectOf(query, "query").wait !== undefined
+      return await call.get(
         path`/v1/workspaces/${workspaceId}/events/feed`,
         { ...query },
-        query.wait === undefined ? options : { attemptTimeoutMs, ...options },
-      ),
+        isWaiting ? { attemptTimeoutMs, ...definedOf(callOptionsOf(options)) } : options,
+      )
+    },
 
     /**
      * Every entry after a sequence, oldest first, and then new ones as they are recorded,

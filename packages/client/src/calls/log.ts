@@ -1,36 +1,47 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import { objectOf, type Optional } from "../given.ts"
 import type { ChainState, Epochs, LogKeyRotated, LogKeys, RecordsQuery } from "../wire.ts"
 
 export interface LogOptions extends CallOptions {
   /** Which epoch is asked for; without it, the one that grows. */
-  readonly epoch?: number
+  readonly epoch?: number | undefined
 }
 
 /** A workspace's transparency log, as C2SP tlog-tiles: hashes and signatures, no content. */
 export function logCalls(call: Call) {
-  const pathOf = (workspaceId: string, epoch: number | undefined): string =>
-    epoch === undefined
-      ? path`/v1/workspaces/${workspaceId}/tlog`
-      : path`/v1/workspaces/${workspaceId}/tlog/epochs/${String(epoch)}`
+  const at = (workspaceId: string, given: LogOptions | undefined) => {
+    const { epoch, ...options } = objectOf(given, "options")
+    const log = path`/v1/workspaces/${workspaceId}/tlog`
+    return {
+      log: epoch === undefined ? log : `${log}${path`/epochs/${String(epoch)}`}`,
+      options,
+    }
+  }
   return {
     /** How far the chain is signed and was checked again, and where it is broken. */
     integrity: (workspaceId: string, options?: CallOptions): Promise<ChainState> =>
       call.get(path`/v1/workspaces/${workspaceId}/integrity`, {}, options),
 
     /** The newest signed checkpoint: a signed note. */
-    checkpoint: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
-      call.text(`${pathOf(workspaceId, epoch)}/checkpoint`, options),
+    checkpoint: async (workspaceId: string, given?: LogOptions): Promise<string> => {
+      const { log, options } = at(workspaceId, given)
+      return await call.text(`${log}/checkpoint`, options)
+    },
 
     /**
      * The key that signs checkpoints now. Keep it: what it signed later can be checked against it.
      */
-    vkey: async (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<string> =>
-      (await call.text(`${pathOf(workspaceId, epoch)}/log.vkey`, options)).trimEnd(),
+    vkey: async (workspaceId: string, given?: LogOptions): Promise<string> => {
+      const { log, options } = at(workspaceId, given)
+      return (await call.text(`${log}/log.vkey`, options)).trimEnd()
+    },
 
     /** Every key that has signed checkpoints, and for which sizes of the log. */
-    keys: (workspaceId: string, { epoch, ...options }: LogOptions = {}): Promise<LogKeys> =>
-      call.get(`${pathOf(workspaceId, epoch)}/keys`, {}, options),
+    keys: async (workspaceId: string, given?: LogOptions): Promise<LogKeys> => {
+      const { log, options } = at(workspaceId, given)
+      return await call.get(`${log}/keys`, {}, options)
+    },
 
     /**
      * The ledgers that this one goes on from, after a restore that lost the end of each, and
@@ -44,13 +55,9 @@ export function logCalls(call: Call) {
       call.post(path`/v1/workspaces/${workspaceId}/tlog/keys`, undefined, options),
 
     /** A tile, such as `0/000`, or a bundle of records, such as `entries/000`. */
-    tile: (
-      workspaceId: string,
-      tile: string,
-      { epoch, ...options }: LogOptions = {},
-    ): Promise<Uint8Array> => {
-      const segments = tile.split("/").map((segment) => path`/${segment}`)
-      return call.bytes(`${pathOf(workspaceId, epoch)}/tile${segments.join("")}`, {}, options)
+    tile: async (workspaceId: string, tile: string, given?: LogOptions): Promise<Uint8Array> => {
+      const { log, options } = at(workspaceId, given)
+      return await call.bytes(`${log}/tile${path`/${tile}`.replaceAll("%2F", "/")}`, {}, options)
     },
 
     /**
@@ -60,9 +67,13 @@ export function logCalls(call: Call) {
     records: (
       workspaceId: string,
       epoch: number,
-      range: Partial<RecordsQuery> = {},
+      range?: Optional<RecordsQuery>,
       options?: CallOptions,
     ): Promise<Uint8Array> =>
-      call.bytes(`${pathOf(workspaceId, epoch)}/records`, { ...range }, options),
+      call.bytes(
+        path`/v1/workspaces/${workspaceId}/tlog/epochs/${String(epoch)}/records`,
+        { ...range },
+        options,
+      ),
   }
 }

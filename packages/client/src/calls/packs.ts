@@ -1,6 +1,7 @@
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import { objectOf, type Optional } from "../given.ts"
 import { vkeysOf } from "../trusted-keys.ts"
 import { listing } from "../listing.ts"
 import type {
@@ -43,7 +44,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     entries: (
       workspaceId: string,
       packId: string,
-      query: Partial<PackEntriesQuery> = {},
+      query: Optional<PackEntriesQuery> = {},
       options?: CallOptions,
     ): Promise<EventsPage> =>
       call.get(
@@ -64,12 +65,9 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
 
     /** Downloads a pack and checks it here, from its bytes alone, and that it is this pack. */
-    async verify(
-      workspaceId: string,
-      packId: string,
-      { trustedKeys: given = usualKeys, ...options }: VerifyOptions = {},
-    ): Promise<PackVerdict> {
-      const trustedKeys = vkeysOf(given)
+    async verify(workspaceId: string, packId: string, given?: VerifyOptions): Promise<PackVerdict> {
+      const { trustedKeys: keys = usualKeys, ...options } = objectOf(given, "options")
+      const trustedKeys = vkeysOf(keys)
       const pack = await download(workspaceId, packId, options)
       return verifyPack(pack, { trustedKeys, packId, workspaceId })
     },

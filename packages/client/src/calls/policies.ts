@@ -1,11 +1,12 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import { objectOf } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { NewPolicy, Policy, PolicyAnswer, PolicyList, PolicyVersion } from "../wire.ts"
 
 /** Absent: `core`. */
 export interface OfProject {
-  readonly projectId?: string
+  readonly projectId?: string | undefined
 }
 
 export function policyCalls(call: Call) {
@@ -32,9 +33,10 @@ export function policyCalls(call: Call) {
     get: async (
       workspaceId: string,
       version: number | "latest",
-      { projectId }: OfProject = {},
+      query?: OfProject,
       options?: CallOptions,
     ): Promise<Policy> => {
+      const { projectId } = objectOf(query, "query")
       const published = path`/v1/workspaces/${workspaceId}/published-policy/${String(version)}`
       return (await call.get<PolicyAnswer>(published, { projectId }, options)).policy
     },

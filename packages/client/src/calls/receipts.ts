@@ -2,12 +2,13 @@ import { verifyReceipt, type Verdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import { TallystickError } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
+import { objectOf } from "../given.ts"
 import { vkeysOf } from "../trusted-keys.ts"
 import type { ReceiptAnswer } from "../wire.ts"
 
 export interface VerifyOptions extends CallOptions {
   /** Vkeys of the log that you got before, and keep. Over those of the client. */
-  readonly trustedKeys?: readonly string[]
+  readonly trustedKeys?: readonly string[] | undefined
 }
 
 export function receiptCalls(call: Call, usualKeys: readonly string[]) {
@@ -34,12 +35,9 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
      * bytes, hashes, and signatures by the trusted keys. Without any, the best verdict is
      * `unconfirmed`.
      */
-    async verify(
-      workspaceId: string,
-      receiptId: string,
-      { trustedKeys: given = usualKeys, ...options }: VerifyOptions = {},
-    ): Promise<Verdict> {
-      const trustedKeys = vkeysOf(given)
+    async verify(workspaceId: string, receiptId: string, given?: VerifyOptions): Promise<Verdict> {
+      const { trustedKeys: keys = usualKeys, ...options } = objectOf(given, "options")
+      const trustedKeys = vkeysOf(keys)
       const check = async (): Promise<Verdict> =>
         verifyReceipt(await get(workspaceId, receiptId, options), {
           receiptId,

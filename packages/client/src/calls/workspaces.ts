@@ -1,5 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Optional } from "../given.ts"
 import { eachOf, nextOf } from "../paging.ts"
 import type {
   ListQuery,
@@ -13,7 +14,7 @@ import type {
 } from "../wire.ts"
 
 export function workspaceCalls(call: Call) {
-  const list = (query: Partial<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
+  const list = (query: Optional<ListQuery> = {}, options?: CallOptions): Promise<WorkspaceList> =>
     call.get("/v1/workspaces", { ...query }, options)
   return {
     /** Makes a workspace, with a project `core`. Needs the instance key. */
@@ -23,7 +24,7 @@ export function workspaceCalls(call: Call) {
     list,
 
     each: (
-      query: Partial<ListQuery> = {},
+      query: Optional<ListQuery> = {},
       options?: CallOptions,
     ): AsyncGenerator<Workspace, void, undefined> =>
       eachOf(
