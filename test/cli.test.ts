@@ -456,6 +456,15 @@ test(
         await larger(await folder.file("large.json", "{"), 2 ** 31),
         /has 2147483648 bytes; at most \d+ are read/,
       ],
+      // Lines are read one at a time, so there may be more of them than of a text.
+      [
+        await larger(await folder.file("many.jsonl", '{"a":1}\n{'), 300 * 2 ** 20),
+        /line 1: it is not an entry/,
+      ],
+      [
+        await larger(await folder.file("large.jsonl", '{"a":1}\n{'), 2 ** 31),
+        /has 2147483648 bytes; at most \d+ are read/,
+      ],
       [
         await larger(await folder.file("large.zip", pack), 2 ** 32),
         /has 4294967296 bytes; at most \d+ are read/,

@@ -1,5 +1,6 @@
 import { getPublicKey, hashes, sign, verify } from "@noble/ed25519"
 import { sha512 as sha512OfSecrets } from "@noble/hashes/sha2.js"
+import { toHex } from "./encoding.ts"
 import { sha512 } from "./sha512.ts"
 
 /**
@@ -23,6 +24,20 @@ export const ed25519Verify: Verify = (signature, message, publicKey) => {
   // over plain HTTP.
   hashes.sha512 ??= sha512
   return verify(signature, message, publicKey, { zip215: false })
+}
+
+const rememberedMax = 16
+
+/** Remembers the last results: many entries are proven under one checkpoint. */
+export function remembering(verify: Verify): Verify {
+  const results = new Map<string, boolean>()
+  return (signature, message, publicKey) => {
+    const asked = [signature, message, publicKey].map((bytes) => toHex(bytes)).join()
+    const result = results.get(asked) ?? verify(signature, message, publicKey)
+    if (results.size === rememberedMax) results.clear()
+    results.set(asked, result)
+    return result
+  }
 }
 
 /** The seed is the private key of RFC 8032: 32 random bytes. */

@@ -9,10 +9,21 @@ import { sha256, type Sha256 } from "./sha256.ts"
 
 type JsonMembers = Readonly<Record<string, unknown>>
 
-/** Whether a text is JSON lines, or only the last line of an export. */
-export function isExportedLines(text: string): boolean {
-  return /^\{[^\n]*\n\{/.test(text) || /^\{"end":[^\n]*\n?$/.test(text)
+/**
+ * Whether a file is JSON lines, or only the last line of an export. It may be larger than a text can
+ * be; its first line and what is behind it are enough.
+ */
+export function isExportedLines(bytes: Uint8Array): boolean {
+  const stop = bytes.indexOf(newline)
+  if (bytes[0] === brace && stop > 0 && bytes[stop + 1] === brace) return true
+  const isOneLine = stop === -1 || stop === bytes.length - 1
+  return isOneLine && fromUtf8(bytes.subarray(0, endStart.length)) === endStart
 }
+
+const [newline, brace] = [0x0a, 0x7b]
+const endStart = '{"end":'
+/** A longer line is no entry, and perhaps no text that fits in memory. */
+const lineBytesMax = 16 * 1024 * 1024
 
 /** One finding about the whole file. `examine` checks an entry. */
 export function examineLines(
@@ -60,11 +71,11 @@ interface Line {
 }
 
 function* linesOf(bytes: Uint8Array): Generator<Line> {
-  const newline = 0x0a
   for (let line = 1, start = 0; start < bytes.length; line++) {
     const at = bytes.indexOf(newline, start)
     const stop = at === -1 ? bytes.length : at
-    yield { line, start, stop, text: fromUtf8(bytes.subarray(start, stop)) ?? "" }
+    const isLine = stop - start <= lineBytesMax
+    yield { line, start, stop, text: (isLine && fromUtf8(bytes.subarray(start, stop))) || "" }
     start = stop + 1
   }
 }

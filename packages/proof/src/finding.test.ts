@@ -3,6 +3,7 @@ import test from "node:test"
 import { bodyHash } from "./body.ts"
 import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
+import { ed25519Verify, type Verify } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
 import { examineExport, examineFile } from "./finding.ts"
 import { ledgerId } from "./genesis.ts"
@@ -81,6 +82,37 @@ test("the key of genuine evidence is the trusted one, whoever else has signed", 
       assert.deepEqual([finding.verdict, finding.facts["key"]], [verdict, key], finding.what)
     assert.equal(examineFile(lines, input)[0]?.facts["key"], key)
   }
+})
+
+test("a signature is checked once for all entries under it, and another one is checked too", () => {
+  const { proof } = entry
+  const [signed, other] = [proof.tlogProof, proof.tlogProof.replace(/.{8}\n$/, "AAAAAAA=\n")]
+  assert.notEqual(other, signed)
+  const entryWith = (tlogProof: string) => ({ ...entry, proof: { ...proof, tlogProof } })
+  let checked = 0
+  const verify: Verify = (...asked) => {
+    checked += 1
+    return ed25519Verify(...asked)
+  }
+  const verdictsOf = (...proofs: readonly string[]) =>
+    examineFile(utf8(JSON.stringify({ events: proofs.map(entryWith) })), {
+      trustedKeys: [vkeyOf(log)],
+      geneses: [],
+      verify,
+    }).flatMap(({ item, verdict }) => (item === undefined ? [] : [verdict]))
+  assert.deepEqual(verdictsOf(signed, signed, signed), ["genuine", "genuine", "genuine"])
+  assert.equal(checked, 2, "the stranger's and the log's")
+  assert.deepEqual(verdictsOf(signed, other, signed), ["genuine", "refuted", "genuine"])
+})
+
+test("a line that is too long for an entry is not read, and one without an end is a cut one", () => {
+  const long = "x".repeat(17 * 1024 * 1024)
+  const input = { trustedKeys: [vkeyOf(log)], geneses: [] }
+  const line = JSON.stringify(entry)
+  const [within] = examineFile(utf8(`${line}\n{"a":"${long}"}\n${line}\n`), input)
+  assert.deepEqual([within?.verdict, within?.reason], ["unreadable", "line 2: it is not JSON"])
+  const [cut] = examineFile(utf8(`${line}\n{"a":"${long}`), input)
+  assert.match(cut?.reason ?? "", /^its last line is missing/)
 })
 
 test("an entry of a later epoch counts once among exported lines, with its geneses or without", () => {

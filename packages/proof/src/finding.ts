@@ -1,4 +1,5 @@
 import { fromBase64, fromUtf8, isoTime, toHex } from "./encoding.ts"
+import { ed25519Verify, remembering, type Verify } from "./ed25519.ts"
 import { examineLines, isExportedLines } from "./exported-lines.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
 import { definedOf, equalJson, isObject, parseJson, readJson, type JsonObject } from "./json.ts"
@@ -68,15 +69,17 @@ export interface TrustedInput {
   readonly workspaceId?: string
   /** A faster hash function, or one that reports progress. */
   readonly hash?: Sha256
+  readonly verify?: Verify
 }
 
 /** The findings about the items of the file, or about the file itself. */
-export function examineFile(bytes: Uint8Array, input: TrustedInput): readonly Finding[] {
+export function examineFile(bytes: Uint8Array, given: TrustedInput): readonly Finding[] {
+  const input = { ...given, verify: remembering(given.verify ?? ed25519Verify) }
   if (isZip(bytes)) return [ofPack(verifyPack(bytes, input))]
+  if (isExportedLines(bytes))
+    return [examineLines(bytes, (entry) => ofListed(entry, input), input.hash)]
   const text = fromUtf8(bytes) ?? ""
   if (text.startsWith(proofHeader)) return [ofProof(text, input)]
-  if (isExportedLines(text))
-    return [examineLines(bytes, (entry) => ofListed(entry, input), input.hash)]
   const json = readJson(text)
   if (!json.ok && json.repeated !== undefined)
     return [ambiguous(`it has the member "${json.repeated}" twice`)]

@@ -42,6 +42,7 @@ export {
   type ExportReport,
   type ExportVerdict,
 } from "./export.ts"
+export { isExportedLines } from "./exported-lines.ts"
 export {
   examineExport,
   examineFile,

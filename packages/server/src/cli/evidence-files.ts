@@ -12,15 +12,18 @@ import {
   realpathSync,
 } from "node:fs"
 import { join, relative, sep } from "node:path"
-import { isZip } from "@tallystick/proof"
+import { isExportedLines, isZip } from "@tallystick/proof"
 
 /** The message names the file and says why it is not read. */
 export class Unreadable extends Error {}
 
 const mebibyte = 1024 * 1024
 
-/** By default the largest pack is 1 GiB, plus what a ZIP adds to its files. */
-const packBytesMax = 1280 * mebibyte
+/**
+ * By default the largest pack is 1 GiB, plus what a ZIP adds to its files. Lines are read one at a
+ * time.
+ */
+const largestBytesMax = 1280 * mebibyte
 /** Parsing holds text in memory several times. 256 of the largest events fill half of this. */
 const textBytesMax = 256 * mebibyte
 /**
@@ -28,9 +31,13 @@ const textBytesMax = 256 * mebibyte
  * could have 64 KiB each.
  */
 const partBytesMax = 32 * mebibyte
+/** As much as tells the kind of a file: the first line of an export can be long. */
+const startBytesMax = 4 * mebibyte
 
 export function readEvidence(path: string): Uint8Array {
-  return readRegular(path, (start) => (isZip(start) ? packBytesMax : textBytesMax))
+  return readRegular(path, (start) =>
+    isZip(start) || isExportedLines(start) ? largestBytesMax : textBytesMax,
+  )
 }
 
 /**
@@ -67,7 +74,7 @@ function readRegular(path: string, bytesMax: (start: Uint8Array) => number): Uin
     const stats = fstatSync(file)
     if (!stats.isFile()) throw new Unreadable(`${path} is not a regular file`)
     const { size } = stats
-    const start = new Uint8Array(Math.min(size, 4))
+    const start = new Uint8Array(Math.min(size, startBytesMax))
     readSync(file, start, 0, start.length, 0)
     const most = bytesMax(start)
     if (size > most) throw new Unreadable(`${path} has ${size} bytes; at most ${most} are read`)
