@@ -160,6 +160,10 @@ test("a package has its code, licence and README, and nothing else", () => {
     )
     assert.match((manifest["engines"] as { node: string }).node, /^>=\d/)
   }
+  // TypeScript leaves the comments out of methods whose types it repeats here.
+  const client = readFileSync(join(folder, "client", "lib", "client.d.ts"), "utf8")
+  assert.match(client, /createClient\(options: ClientOptions\): Client/)
+  assert.doesNotMatch(client, /Promise</, "an editor shows the comments of methods")
   const pages = filesIn(join(folder, "server", "pages"))
   assert.ok(pages.includes("pages.json") && pages.includes("verify.html.br"), "the pages are built")
   const migrations = (path: string): readonly string[] =>
@@ -233,7 +237,9 @@ test(
     import { verifyExport, verifyReceipt, type ExportVerdict } from "@tallystick/proof"
     import { TallystickActivity, type ActivityPhrases } from "@tallystick/web"
 
-    const ledger = createClient({ baseUrl: "https://ledger.example.com", key: "tsk_1" })
+    declare const environment: Record<string, string | undefined>
+    const ledger = createClient({ baseUrl: "https://ledger.example.com", key: environment["KEY"] })
+    export const found = (signal?: AbortSignal, cursor?: number): Promise<unknown> => ledger.events.list("acme", { cursor }, { signal })
     export async function record(event: AuditEvent): Promise<string> {
       const { receipt, replayed } = await ledger.events.write(event, { idempotencyKey: "order-4711-created" })
       const verdict: Verdict = await ledger.receipts.verify("acme", receipt.receipt)

@@ -6,6 +6,7 @@ import { consentCalls } from "./calls/consents.ts"
 import { erasureCalls } from "./calls/erasures.ts"
 import { eventCalls } from "./calls/events.ts"
 import { exportCalls } from "./calls/export.ts"
+import { feedCalls } from "./calls/feed.ts"
 import { logCalls } from "./calls/log.ts"
 import { memberCalls } from "./calls/members.ts"
 import { packCalls } from "./calls/packs.ts"
@@ -39,13 +40,35 @@ export interface ClientOptions extends Optional<RetryOptions>, Optional<Effects>
   readonly context?: Context | undefined
 }
 
-export type Client = ReturnType<typeof createClient>
-
 /**
- * One method for each endpoint. A failed call rejects with a `TallystickError`; calls that are safe
- * to repeat are retried.
+ * One method for each endpoint. The types of its nouns are named, because declarations that are made
+ * of inferred ones leave out the comments of the methods.
  */
-export function createClient(options: ClientOptions) {
+export interface Client {
+  readonly events: ReturnType<typeof eventCalls> &
+    ReturnType<typeof feedCalls> &
+    ReturnType<typeof exportCalls>
+  readonly consents: ReturnType<typeof consentCalls>
+  readonly activity: ReturnType<typeof activityCalls>
+  readonly receipts: ReturnType<typeof receiptCalls>
+  readonly log: ReturnType<typeof logCalls>
+  readonly policies: ReturnType<typeof policyCalls>
+  readonly packs: ReturnType<typeof packCalls>
+  readonly tokens: ReturnType<typeof tokenCalls>
+  readonly erasures: ReturnType<typeof erasureCalls>
+  readonly workspaces: ReturnType<typeof workspaceCalls>
+  readonly projects: ReturnType<typeof projectCalls>
+  readonly apiKeys: ReturnType<typeof apiKeyCalls>
+  readonly members: ReturnType<typeof memberCalls>
+  readonly retention: ReturnType<typeof retentionCalls>
+  readonly holds: ReturnType<typeof holdCalls>
+  readonly archive: ReturnType<typeof archiveCalls>
+  readonly session: ReturnType<typeof sessionCalls>
+  readonly service: ReturnType<typeof serviceCalls>
+}
+
+/** A failed call rejects with a `TallystickError`; calls that are safe to repeat are retried. */
+export function createClient(options: ClientOptions): Client {
   requireOptions(options)
   const { baseUrl, key, trustedKeys = [], context = {}, ...given } = options
   const { fetch, now, sleep, random, newKey, ...retry } = {
@@ -63,7 +86,7 @@ export function createClient(options: ClientOptions) {
   const call = callsBy(createExchange({ baseUrl, key, retry, effects }))
   const writing = { newKey, context }
   return {
-    events: { ...eventCalls(call, writing, effects), ...exportCalls(call) },
+    events: { ...eventCalls(call, writing), ...feedCalls(call, effects), ...exportCalls(call) },
     consents: consentCalls(call, writing),
     activity: activityCalls(call),
     receipts: receiptCalls(call, trusted),
@@ -81,7 +104,7 @@ export function createClient(options: ClientOptions) {
     archive: archiveCalls(call),
     session: sessionCalls(call),
     service: serviceCalls(call),
-  } as const
+  }
 }
 
 /** A program without types may give none, or only the address. */

@@ -11,8 +11,6 @@ import { jsonOf, path, type Call } from "../call.ts"
 import { invalidRequest } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
 import { objectOf, type Optional } from "../given.ts"
-import type { Effects } from "../effects.ts"
-import { feedCalls } from "./feed.ts"
 import { eachEntry } from "../paging.ts"
 import type {
   AuditEvent,
@@ -39,11 +37,7 @@ export type EventsAsked = Optional<EventsQuery>
 export type TimelineAsked = Optional<TimelineQuery> & Pick<TimelineQuery, "from" | "to">
 export type ValuesAsked = Optional<ValuesQuery> & Pick<ValuesQuery, "field">
 
-export function eventCalls(
-  call: Call,
-  writing: Writing,
-  effects: Pick<Effects, "sleep" | "random">,
-) {
+export function eventCalls(call: Call, writing: Writing) {
   const list = (
     workspaceId: string,
     query: EventsAsked = {},
@@ -59,10 +53,10 @@ export function eventCalls(
      * Records up to 1,000 events, each by itself: the results, in their order, say of each whether
      * it was recorded.
      */
-    async writeBatch(
+    writeBatch: async (
       events: readonly BatchEvent[],
       given?: Omit<WriteOptions, "idempotencyKey">,
-    ): Promise<readonly BatchOutcome[]> {
+    ): Promise<readonly BatchOutcome[]> => {
       requireEvents(events)
       const { context, ...options } = objectOf(given, "options")
       const body: Batch = {
@@ -93,8 +87,6 @@ export function eventCalls(
 
     /** One page of entries, newest first. */
     list,
-
-    ...feedCalls(call, effects),
 
     /** How many entries occurred when, by lane or project. */
     timeline: (

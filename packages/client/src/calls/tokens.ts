@@ -25,6 +25,7 @@ export function tokenCalls(call: Call) {
     (page) => page.tokens,
   )
   return {
+    /** For the receipt alone, also of a private project. */
     forReceipt: (
       workspaceId: string,
       receiptId: string,
@@ -33,6 +34,7 @@ export function tokenCalls(call: Call) {
     ): Promise<CreatedReceiptToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`, token, options),
 
+    /** For one version of a project's policy, or all. */
     forPolicy: (
       workspaceId: string,
       token: NewPolicyToken = {},
@@ -40,6 +42,7 @@ export function tokenCalls(call: Call) {
     ): Promise<CreatedPolicyToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/published-policy/token`, token, options),
 
+    /** For the download of a pack, and the receipts in it. */
     forPack: (
       workspaceId: string,
       packId: string,
@@ -48,6 +51,7 @@ export function tokenCalls(call: Call) {
     ): Promise<CreatedEvidenceToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`, token, options),
 
+    /** For one person's own activity in a project. */
     forActivity: (
       workspaceId: string,
       token: NewActivityToken,
@@ -58,6 +62,7 @@ export function tokenCalls(call: Call) {
     list,
     each,
 
+    /** Ends a token. */
     revoke: (workspaceId: string, tokenId: string, options?: CallOptions): Promise<void> =>
       call.delete(path`/v1/workspaces/${workspaceId}/tokens/${tokenId}`, options),
   }
