@@ -65,7 +65,11 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
 
     /** Downloads a pack and checks it here, from its bytes alone, and that it is this pack. */
-    async verify(workspaceId: string, packId: string, given?: VerifyOptions): Promise<PackVerdict> {
+    verify: async (
+      workspaceId: string,
+      packId: string,
+      given?: VerifyOptions,
+    ): Promise<PackVerdict> => {
       const { trustedKeys: keys = usualKeys, ...options } = objectOf(given, "options")
       const trustedKeys = vkeysOf(keys)
       const pack = await download(workspaceId, packId, options)

@@ -35,7 +35,11 @@ export function receiptCalls(call: Call, usualKeys: readonly string[]) {
      * bytes, hashes, and signatures by the trusted keys. Without any, the best verdict is
      * `unconfirmed`.
      */
-    async verify(workspaceId: string, receiptId: string, given?: VerifyOptions): Promise<Verdict> {
+    verify: async (
+      workspaceId: string,
+      receiptId: string,
+      given?: VerifyOptions,
+    ): Promise<Verdict> => {
       const { trustedKeys: keys = usualKeys, ...options } = objectOf(given, "options")
       const trustedKeys = vkeysOf(keys)
       const check = async (): Promise<Verdict> =>
