@@ -19,10 +19,7 @@ export function setupToken(text: string): string {
 
 /** The token that the service's greeting shows. */
 export function firstToken(service: Service): Promise<string> {
-  return eventually(
-    "the greeting to be said",
-    async () => setupToken(service.output()) || undefined,
-  )
+  return eventually("the greeting to be said", async () => setupToken(service.output()))
 }
 
 /** Sets up the first member, who administers the instance. */
