@@ -854,7 +854,7 @@ test(
 )
 
 test(
-  "root changes no data of another account, and what its backup notes belongs to that account",
+  "root changes no data of another account, and what its other commands leave belongs to that account",
   { skip: notRoot },
   async () => {
     await using first = await startProgram()
@@ -867,8 +867,12 @@ test(
       assert.deepEqual([code, output], [1, ""], `${command}: ${errors}`)
       assert.match(errors, /^tallystick: .* belongs to account 65534: run this as that account/)
     }
-    const { code, errors } = await tallystick(["backup", `${first.data}-copy`], environment)
-    assert.deepEqual([code, errors], [0, ""])
+    // A backup that is put back has none.
+    await rm(join(first.data, "lock"))
+    for (const command of [["backup", `${first.data}-copy`], ["fsck"]]) {
+      const { code, errors } = await tallystick(command, environment)
+      assert.deepEqual([code, errors], [0, ""])
+    }
     for (const name of await readdir(first.data))
       assert.equal((await stat(join(first.data, name))).uid, nobody, name)
     assert.ok((await readdir(first.data)).includes("last-backup.json"))

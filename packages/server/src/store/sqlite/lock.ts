@@ -1,7 +1,7 @@
 // Lets one program at a time use a data folder. The operating system releases the lock when the
 // process ends, even if it crashes.
 
-import { existsSync, statSync } from "node:fs"
+import { chownSync, existsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { StartError } from "../../error.ts"
 import { busy, errorCode, openFile, requireWritable } from "./database.ts"
@@ -22,6 +22,11 @@ export function lockFolder(folder: string): Disposable {
       `another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`,
       { cause },
     )
+  }
+  // The service of a folder must be able to lock it after a command that root ran.
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = statSync(folder)
+    chownSync(path, uid, gid)
   }
   return lock
 }
