@@ -1,9 +1,10 @@
 import assert from "node:assert/strict"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Fault } from "../crash/faults.ts"
 import type { OwnPostgresServer } from "../postgres-server.ts"
 import type { Audited } from "../promises/audit.ts"
 import type { Chance } from "../chance.ts"
-import { eventFor, eventually, makeWorkspace, type Service } from "../service.ts"
+import { eventFor, eventually, makeWorkspace, type Service, type Workspace } from "../service.ts"
 import {
   auditCrowd,
   emptyCrowd,
@@ -51,7 +52,11 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   const crowd = { workspaces, writersOfEach: 4, batchMax: 5, chance }
   const seen = emptyCrowd()
   let isOver = false
-  const load = writeWhile(() => !isOver, servers, crowd, seen)
+  const mayGoOn = () => !isOver
+  const load = Promise.all([
+    writeWhile(mayGoOn, servers, crowd, seen),
+    ...servers.all.map((service) => readWhile(mayGoOn, service, workspaces)),
+  ])
   const some = () => Promise.race([written(seen, 3), load])
   for (let cut = 0; cut < options.terminations; cut++) {
     await some()
@@ -94,6 +99,21 @@ export async function takeDatabaseAway(options: AwayOptions): Promise<Away> {
   const { terminations, kills, hangs } = options
   return { ...audited, ...counts, written: writes.length, terminations, kills, hangs }
 }
+
+async function readWhile(
+  mayGoOn: () => boolean,
+  service: Service,
+  workspaces: readonly Workspace[],
+): Promise<void> {
+  while (mayGoOn())
+    for (const { path, reader } of workspaces) {
+      const { status, text } = await service.client(reader.bearer).get(`${path}/events?limit=5`)
+      assert.ok(status === 200 || status === 503, `${status} ${text}`)
+      await sleep(readEveryMs)
+    }
+}
+
+const readEveryMs = 30
 
 /** Waits until so many more were acknowledged. */
 async function written(seen: Crowded, count: number): Promise<void> {

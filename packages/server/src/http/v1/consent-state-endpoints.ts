@@ -53,7 +53,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           cursor,
           limit,
           isProven: false,
-          isHeld: await heldFor(service, caller, workspaceId),
+          isHeld: heldFor(service, caller, workspaceId),
           signal,
         })
         // A look-up that reads nothing, because there are too many, is none.
@@ -85,7 +85,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           // Without a time, the newest entries count, whatever the clock says.
           ...(isPast && { lastSequence: await service.queries.lastAt(workspace, atMs) }),
         }
-        const isHeld = await heldFor(service, caller, workspaceId)
+        const isHeld = heldFor(service, caller, workspaceId)
         const reader = { wanted, isProven: false, isHeld, signal }
         const { page, state } = await stateOf(service, workspace, reader)
         const text = await textOf(service, workspaceId, projectId, state.consent, atMs)

@@ -87,15 +87,19 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
   ]
 }
 
-/** Whether each of these entries is held, for callers who may read the workspace. */
-export async function heldFor(
-  { holds }: Service,
-  caller: Caller,
-  workspace: string,
-): Promise<IsHeld | undefined> {
+/**
+ * Whether an entry is held, for callers who may read the workspace. The holds are read while the
+ * caller reads entries.
+ */
+export function heldFor({ holds }: Service, caller: Caller, workspace: string): IsHeld | undefined {
   if (caller === undefined || caller.kind === "token") return undefined
-  const holdsOf = await holds.on(workspace)
-  return async (stored) => (await holdsOf(stored)).length > 0
+  const reading = holds.on(workspace)
+  // Its error belongs to the first entry, if there is one.
+  reading.catch(() => {})
+  return async (stored) => {
+    const holdsOf = await reading
+    return (await holdsOf(stored)).length > 0
+  }
 }
 
 function scopeOf({ filter, subject, receiptIds }: wire.HoldScope): HoldScope {

@@ -34,7 +34,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
           cursor: asked.cursor,
           limit: asked.limit,
           isProven: asked.include !== undefined,
-          isHeld: await heldFor(service, caller, workspaceId),
+          isHeld: heldFor(service, caller, workspaceId),
           signal,
         })
         return ok(pageJson(page, {}))

@@ -7,6 +7,7 @@ import {
   findReceipt,
   showReceipt,
   tlogProofOf,
+  type IsHeld,
   type VerifiedEntry,
 } from "../../query/verified-entries.ts"
 import type { TokenBound, Workspace } from "../../store/documents.ts"
@@ -103,9 +104,8 @@ export async function receiptAnswer(
   params: ReceiptPlace,
   incoming: ReadBy,
 ): Promise<string> {
-  const { workspace, found, clear } = await look(service, caller, params, incoming)
+  const { workspace, found, clear, isHeld } = await look(service, caller, params, incoming)
   const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
-  const isHeld = clear ? await heldFor(service, caller, workspace.id) : undefined
   const { receipt, entry, verified, proof, disclosures } = showReceipt(
     found,
     workspace,
@@ -122,6 +122,7 @@ interface Looked {
   readonly found: VerifiedEntry
   /** Whether the caller sees the sealed fields. */
   readonly clear: boolean
+  readonly isHeld: IsHeld | undefined
 }
 
 /**
@@ -146,10 +147,11 @@ async function look(
     const project =
       projectId === undefined ? undefined : await service.projects.find(workspaceId, projectId)
     if (!clear && project?.value.receipts !== "public") throw unseen(caller, workspaceId)
+    const isHeld = clear ? heldFor(service, caller, workspaceId) : undefined
     const found = await findReceipt(source, workspace, stored, clock.now(), pace)
     // An entry that does not verify could name any project, so strangers do not see it.
     if (!clear && found.opened === undefined) throw unseen(caller, workspaceId)
-    return { workspace, found, clear }
+    return { workspace, found, clear, isHeld }
   })
 }
 
