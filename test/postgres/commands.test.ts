@@ -15,6 +15,7 @@ import { openOffline } from "../../packages/server/src/operator/offline-ledger.t
 import { reindex } from "../../packages/server/src/operator/reindex.ts"
 import { openAnew, openStopped, openWhole } from "../../packages/server/src/store/open-offline.ts"
 import { requireNoCommand } from "../../packages/server/src/store/open.ts"
+import { openTool } from "../../packages/server/src/store/postgres/connection.ts"
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
@@ -157,7 +158,7 @@ test("a service does not start while a command has the database alone, nor anoth
   assert.equal(await service.end(), 0)
 })
 
-test("a command has the database alone for longer than transactions may last", async () => {
+test("a command has the database alone, and reads, for longer than the role's timeouts", async () => {
   await using folder = await makeFolder()
   const url = await server.createDatabase()
   const place = { TALLYSTICK_DATA: join(folder.path, "data"), TALLYSTICK_DATABASE_URL: url }
@@ -165,15 +166,21 @@ test("a command has the database alone for longer than transactions may last", a
   assert.equal(await service.end(), 0)
   await sql(
     url,
-    // Before PostgreSQL 17, there is only the first.
+    // Before PostgreSQL 17, there is no `transaction_timeout`.
     `DO $$ DECLARE name text; BEGIN
        FOR name IN SELECT s.name FROM pg_settings s
-         WHERE s.name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')
+         WHERE s.name IN ('idle_in_transaction_session_timeout', 'transaction_timeout',
+                          'idle_session_timeout', 'statement_timeout')
        LOOP EXECUTE format('ALTER DATABASE %I SET %I = 500', current_database(), name); END LOOP;
      END $$`,
   )
-  await using _alone = closing(await openStopped({ data: place.TALLYSTICK_DATA, databaseUrl: url }))
+  const stored = { data: place.TALLYSTICK_DATA, databaseUrl: url }
+  await using _alone = closing(await openStopped(stored))
+  await using whole = closing(await openWhole(stored, { alone: false }))
+  await using tool = closing(await openTool(url))
   await systemClock.sleep(1000)
+  assert.equal(await whole.count(), 0)
+  await tool.run("SELECT FROM pg_sleep(1)")
   const refused = await tallystick(
     ["serve"],
     { ...place, TALLYSTICK_PORT: "0" },

@@ -98,11 +98,15 @@ test("parameters of the address replace no setting of ours, and commands still f
     return row?.[0]
   }
   url.search =
-    "application_name=mine&statement_timeout=0&options=-c%20work_mem=1234kB%20-c%20jit=on"
+    "application_name=mine&statement_timeout=0&options=-c%20work_mem=1234kB%20-c%20jit=on%20-c%20idle_session_timeout=500"
   const database = openDatabase({ url: url.href, connections: 1 })
   assert.deepEqual(
-    await Promise.all(["work_mem", "jit", "enable_seqscan", "statement_timeout"].map(setting)),
-    ["1234kB", "off", "off", "6s"],
+    await Promise.all(
+      ["work_mem", "jit", "statement_timeout", "idle_session_timeout", "tcp_keepalives_idle"].map(
+        setting,
+      ),
+    ),
+    ["1234kB", "off", "6s", "0", "10"],
   )
   assert.equal(await isPostgresInUse(url.href), true)
   await database.close()

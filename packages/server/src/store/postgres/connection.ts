@@ -56,24 +56,42 @@ const refusedMs = 5000
 /** How often a pool without any connection tries to make one. */
 const firstAgainMs = 50
 
+const optionsOf = (settings: readonly string[]) => settings.map((one) => `-c ${one}`).join(" ")
+
 /**
  * A plan is made once for a connection, when the tables may still be empty, so it must be one that
  * is right for large tables. JIT is off, because compiling takes longer than any of our statements,
  * and the row estimates of a generic plan are useless.
+ *
+ * Connections of a machine that has lost its power or its network end within half a minute. Until
+ * then, commands find a running service.
  */
-const planning = [
+const usual = optionsOf([
   "plan_cache_mode=force_generic_plan",
   "enable_seqscan=off",
   "enable_hashjoin=off",
   "enable_mergejoin=off",
   "jit=off",
-]
-  .map((setting) => `-c ${setting}`)
-  .join(" ")
+  "idle_session_timeout=0",
+  "tcp_keepalives_idle=10",
+  "tcp_keepalives_interval=5",
+  "tcp_keepalives_count=3",
+])
 
-/** A Citus cluster refuses a generic plan of a statement that concerns several of its nodes. */
-const planForCluster =
-  "SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus'"
+/** The role may have timeouts, which a command or a migration may exceed. */
+export const unlimited = optionsOf([
+  "statement_timeout=0",
+  "lock_timeout=0",
+  "idle_in_transaction_session_timeout=0",
+])
+
+/**
+ * What not every server knows, so no option can set it. A Citus cluster refuses a generic plan of a
+ * statement that concerns several of its nodes. PostgreSQL 17 has `transaction_timeout`.
+ */
+const setWhatIsKnown = `
+  SELECT set_config('plan_cache_mode', 'auto', false) FROM pg_extension WHERE extname = 'citus';
+  SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'transaction_timeout'`
 
 /**
  * A commit that is acknowledged waits for the disk, even if the server's setting changes. The
@@ -191,13 +209,13 @@ function openPool({ url, connections, isDerived = false, isAlone }: DatabaseConf
       url,
       connectTimeoutMs,
       answerTimeoutMs,
-      isDerived ? `${planning} ${waitForNothing}` : planning,
+      isDerived ? `${usual} ${waitForNothing}` : usual,
     ),
     max: connections,
     idleTimeoutMillis: idleMs,
     // A connection for which this fails is not used.
     async onConnect(client) {
-      await client.query(isDerived ? planForCluster : `${planForCluster}; ${waitForDisk}`)
+      await client.query(isDerived ? setWhatIsKnown : `${setWhatIsKnown}; ${waitForDisk}`)
       if (isAlone !== true) await requireNoCommand(client)
     },
   })
@@ -210,7 +228,7 @@ function openPool({ url, connections, isDerived = false, isAlone }: DatabaseConf
   return pool
 }
 
-function clientOf(url: string, connectMs: number, answerMs: number, options = planning) {
+function clientOf(url: string, connectMs: number, answerMs: number, options = usual) {
   return {
     ...addressOf(url, serviceName, options),
     connectionTimeoutMillis: connectMs,
@@ -289,9 +307,10 @@ export async function openTool(
   { still = false, name = "tallystick command", lost = () => {} } = {},
 ): Promise<ToolConnection> {
   const client = new BinaryClient({
-    ...addressOf(url, name, planning),
+    ...addressOf(url, name, `${usual} ${unlimited}`),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
   })
   // Without `lost`, the next statement reports it.
   client.on("error", () => lost())
@@ -303,7 +322,7 @@ export async function openTool(
     }
   }
   await said(() => client.connect())
-  await said(() => client.query(planForCluster))
+  await said(() => client.query(setWhatIsKnown))
   if (still)
     await said(() => client.query("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"))
   return {

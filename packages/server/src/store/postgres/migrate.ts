@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { Client } from "pg"
 import { systemClock } from "../../clock.ts"
 import { detailOf, StartError } from "../../error.ts"
-import { addressOf, beginAcrossNodes, codeOf } from "./connection.ts"
+import { addressOf, beginAcrossNodes, codeOf, unlimited } from "./connection.ts"
 
 /** The errors of a migration while another process runs the same one: existing names, and locks. */
 const meanwhile = /^(23505|42P06|42P07|42710|42723|40001|40P01|XX000)$/
@@ -42,7 +42,7 @@ export async function checkPostgres(url: string) {
 }
 
 async function withClient<T>(url: string, act: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client(addressOf(url, "tallystick migration"))
+  const client = new Client(addressOf(url, "tallystick migration", unlimited))
   // If the connection is lost, the statement that is under way reports that, or the next one.
   client.on("error", () => {})
   try {
