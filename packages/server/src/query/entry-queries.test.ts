@@ -286,6 +286,24 @@ test("a page asks the store once, and so does a read of a feed", async () => {
   await expectChain(journal, "acme")
 })
 
+test("a page asks once what was erased of many entries", async () => {
+  const { served, append } = await openTimes()
+  const erased = JSON.parse(bodyIn("core")) as { actor: object }
+  const actor = { ...erased.actor, _sd: ["A".repeat(43)] }
+  // Sixteen are read at once.
+  const count = 18
+  await append(
+    Array.from({ length: count }, () => 0),
+    Array.from({ length: count }, () => JSON.stringify({ ...erased, actor })),
+  )
+  const asked: string[] = []
+  const queries = queriesOf({ ...served, registry: telling(served.registry, asked) })
+  const page = await queries.page(workspaceOf(90), request("all"))
+  // No document says that they were.
+  assert.deepEqual([page.events.length, page.verified], [count, false])
+  assert.deepEqual(asked, ["get", "get"])
+})
+
 test("if a page has to wait, its entries are read only in its turn", async () => {
   const { served, append } = await openTimes()
   await append([0, 0, 0])
@@ -319,13 +337,13 @@ test("a page whose client has left is not continued", async () => {
   const pace: Pace = {
     isUp: () => true,
     async next() {
-      if (++looked === 3) leaving.abort(reason)
+      if (++looked === 6) leaving.abort(reason)
     },
   }
   const asked = { ...request("all"), signal: leaving.signal }
   const page = queriesOf(served, {}, pace).page(workspaceOf(90), asked)
   await assert.rejects(page, reason)
-  assert.equal(looked, 3)
+  assert.equal(looked, 6)
 })
 
 test("the border of the archive is read once, and again when its next entry is old enough", async () => {

@@ -36,7 +36,7 @@ import {
 import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { checkEntry, isGone } from "../store/check-entry.ts"
-import { bodiless, readGone, type Gone } from "../store/destroyed.ts"
+import { readGone, type Gone } from "../store/destroyed.ts"
 import { epochAt, epochsOf, type Epoch } from "../store/epochs.ts"
 import { neighboursOf, noLeaves, type HeldEntries, type HeldLeaves } from "../store/held-entries.ts"
 import type { Workspace } from "../store/documents.ts"
@@ -78,7 +78,7 @@ export interface EntrySource {
   readonly suspect: (workspace: string, sequence: number) => void
 }
 
-/** Entries whose tiles are asked for in one message: two milliseconds if all of them are read. */
+/** Entries whose tiles and destroyed content are read at once: two milliseconds if all tiles are read. */
 const leavesAtOnce = 16
 const unproven = new Uint8Array(hashBytes)
 
@@ -120,36 +120,31 @@ export async function* findEntries(
     }
   })
   const recordAt = await readNeighbours(source.journal, workspace.id, placed, neighbours)
-  const goneAt = await readGone(source.registry, workspace.id, bodiless(entries))
   const leaves = withHeldLeaves(source.leaves, epochs[0], held)
   const readLeaves = async (from: number): Promise<void> =>
     readLeavesOf(leaves, placed.slice(from, from + leavesAtOnce))
   let reading = readLeaves(0)
-  for (const [at, place] of placed.entries()) {
+  for (let from = 0; from < placed.length; from += leavesAtOnce) {
     // Some at once, so that reads of the tree alternate with those of other requests; the next ones
     // while these are verified.
-    if (at % leavesAtOnce === 0) {
-      await reading
-      reading = readLeaves(at + leavesAtOnce)
-      // Nobody may wait for them: an error is then of no entry.
-      reading.catch(() => {})
+    const some = placed.slice(from, from + leavesAtOnce)
+    const opened = await openSome(source.registry, workspace.id, some, pace)
+    await reading
+    reading = readLeaves(from + leavesAtOnce)
+    // Nobody may wait for them: an error is then of no entry.
+    reading.catch(() => {})
+    for (const { place, record, opened: one, gone } of opened) {
+      if (pace.isUp()) await pace.next()
+      const { epoch, proven, stored } = place
+      const link = one?.link ?? linkOf(stored)
+      const known = { ...place, record, leaves }
+      const integrity = await integrityOf(source, known, one, link, gone, recordAt)
+      if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
+      const storageClass =
+        link !== undefined && link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
+      const present: Present = { queued: position < stored.sequence, storageClass }
+      yield { epoch, proven, stored, opened: one, inclusion: undefined, integrity, present }
     }
-    if (pace.isUp()) await pace.next()
-    const { epoch, proven, stored } = place
-    const record = parseRecord(stored.record)
-    const opened = openEntry(stored, disclosuresOf(stored), record)
-    const gone =
-      opened !== undefined && opened.missing.length > 0
-        ? (await readGone(source.registry, workspace.id, [stored.sequence]))(stored.sequence)
-        : goneAt(stored.sequence)
-    const link = opened?.link ?? linkOf(stored)
-    const known = { ...place, record, leaves }
-    const integrity = await integrityOf(source, known, opened, link, gone, recordAt)
-    if (integrity === "broken") source.suspect(workspace.id, stored.sequence)
-    const storageClass =
-      link !== undefined && link.timeMs < archivedBefore(workspace, nowMs) ? "archive" : "hot"
-    const present: Present = { queued: position < stored.sequence, storageClass }
-    yield { epoch, proven, stored, opened, inclusion: undefined, integrity, present }
   }
 }
 
@@ -197,6 +192,26 @@ interface PlacedEntry {
   readonly proven: ProvenTree
   readonly stored: Stored
   readonly index: number
+}
+
+/** What was destroyed is read at once, for the entries that lack something. */
+async function openSome(
+  registry: EntrySource["registry"],
+  workspace: string,
+  placed: readonly PlacedEntry[],
+  pace: Pace,
+) {
+  const read = []
+  for (const place of placed) {
+    if (pace.isUp()) await pace.next()
+    const record = parseRecord(place.stored.record)
+    const opened = openEntry(place.stored, disclosuresOf(place.stored), record)
+    const isWhole = place.stored.body !== undefined && (opened?.missing.length ?? 0) === 0
+    read.push({ place, record, opened, isWhole })
+  }
+  const lacking = read.flatMap(({ place, isWhole }) => (isWhole ? [] : [place.stored.sequence]))
+  const goneAt = await readGone(registry, workspace, lacking)
+  return read.map((one) => ({ ...one, gone: goneAt(one.place.stored.sequence) }))
 }
 
 /** Loads the leaves that these entries are compared with. */
