@@ -19,7 +19,10 @@ export function setupToken(text: string): string {
 
 /** The token that the service's greeting shows. */
 export function firstToken(service: Service): Promise<string> {
-  return eventually("the greeting to be said", async () => setupToken(service.output()))
+  return eventually(
+    "the greeting to be said",
+    async () => setupToken(service.output()) || undefined,
+  )
 }
 
 /** Sets up the first member, who administers the instance. */

@@ -486,7 +486,7 @@ test("a new pack counts the entries of the search that stands there", async (ope
   const page = await open("packs", admin)
   await page.getByRole("button", { name: "New pack" }).click()
   const count = page.getByRole("dialog").getByRole("status")
-  const all = await eventually("a count", async () => await count.textContent())
+  const all = await eventually("a count", async () => (await count.textContent()) || undefined)
   const search = page.getByRole("dialog").getByLabel("Search")
   await search.fill("action:invoice.paid")
   const release = await holdAnswer(page, /query=action/, () => search.press("Tab"))
