@@ -554,7 +554,10 @@ test("verify: a file that is no evidence gives exit code 1, and the worst of sev
     await said("--key", "log.vkey"),
     /log\.vkey is not the vkey .* --key "\$\(cat log\.vkey\)"$/m,
   )
-  assert.match(await said("--epochs", "no-such-file"), /ENOENT: .*'no-such-file'$/m)
+  assert.match(
+    await said("--epochs", "no-such-file"),
+    /^--epochs no-such-file: .*\n  there is no such file$/m,
+  )
 })
 
 // keys --------------------------------------------------------------------------------------------

@@ -803,7 +803,7 @@ test("a missing or wrong address or key is one sentence that says what to set, a
     [[...list, "--url", `${service.url}/v1`], good, /must not end in \/v1/],
     [[...list, "--url", "here"], good, /--url must be an http or https address/],
     [[...list, "--url", nowhere], good, new RegExp(`nothing answers at ${nowhere} `)],
-    [["events", "list", ".."], good, /an id in a path must not be/],
+    [["events", "list", ".."], good, /an id in a path must be/],
     [["events", "list", "other"], good, /another workspace/],
     [["events", "tail", id], { ...good, TALLYSTICK_URL: nowhere }, /nothing answers at/],
     [["events", "put", id, ...complete], good, /scope/],

@@ -161,7 +161,10 @@ function isPlain(part: string): boolean {
   return /^[\w.-]+$/.test(part) && !/^\.{1,2}$/.test(part)
 }
 
-/** A write takes a key and a context; other requests take no headers. */
+/**
+ * A write takes a key and a context; other requests take no headers. The client writes text as
+ * UTF-8, where a scenario gives bytes.
+ */
 function optionsOf(
   method: string,
   address: string,
@@ -174,7 +177,9 @@ function optionsOf(
   const takesKey = isWrite && address !== "/v1/events/batch"
   if (
     takesKey !== (idempotencyKey !== undefined) ||
-    !Object.keys(others).every((name) => isWrite && name in contexts)
+    !Object.entries(others).every(
+      ([name, value]) => isWrite && name in contexts && /^[\x20-\x7e]*$/.test(value),
+    )
   )
     return undefined
   const context = Object.fromEntries(

@@ -60,7 +60,7 @@ function checkInput(
   if (unusable !== undefined) return [{ file: "--key", ...unreadable(notVkey(unusable)) }]
   if (epochs === undefined || readLineage(genesesIn(epochs)) !== undefined) return undefined
   const read = exportFolder(epochs) ?? attempt(() => readEvidence(epochs))
-  if (typeof read === "object" && "what" in read) return [{ file: "--epochs", ...read }]
+  if (typeof read === "object" && "what" in read) return [{ file: `--epochs ${epochs}`, ...read }]
   const reason = `${epochs} is neither an answer of GET …/tlog/epochs nor an export, or its epochs do not fit together`
   return [{ file: "--epochs", ...unreadable(reason) }]
 }

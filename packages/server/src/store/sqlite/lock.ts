@@ -24,10 +24,8 @@ export function lockFolder(folder: string): Disposable {
     )
   }
   // The service of a folder must be able to lock it after a command that root ran.
-  if (process.getuid?.() === 0) {
-    const { uid, gid } = statSync(folder)
-    chownSync(path, uid, gid)
-  }
+  const { uid, gid } = statSync(folder)
+  if (process.getuid?.() === 0 && statSync(path).uid !== uid) chownSync(path, uid, gid)
   return lock
 }
 
