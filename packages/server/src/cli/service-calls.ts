@@ -119,10 +119,9 @@ function sentenceOf(error: TallystickError, baseUrl: string): string {
   if (code === "unexpected_answer") return `${detail}; is ${baseUrl} its address?`
   if (code === "untrusted_certificate")
     return `${detail}; if an authority of your own signed that of ${baseUrl}, set NODE_EXTRA_CA_CERTS to a file with its certificate`
-  if (status !== 0 || code === "invalid_field") return detail
-  // What a client of https makes of an answer of http.
-  const doubt = systemCode?.startsWith("ERR_SSL_") ? "; does it speak TLS?" : ""
-  const named = systemCode === undefined ? "" : ` (${systemCode}${doubt})`
+  if (code === "invalid_field") return detail.replace(/^baseUrl\b/, baseUrl)
+  if (status !== 0) return detail
+  const named = systemCode === undefined ? "" : ` (${systemCode})`
   return isUnanswered(error)
     ? `no complete answer came from ${baseUrl}${named}`
     : `nothing answers at ${baseUrl}${named}; is the service running there?`
