@@ -17,6 +17,7 @@ import {
   startService,
   writeEvent,
   writeMany,
+  type Client,
 } from "../service.ts"
 import { startWatched } from "./watched.ts"
 import { erase } from "../until.ts"
@@ -47,6 +48,15 @@ const someone = { id: "usr_2", type: "user", email: "noaks@example.com", name: "
 
 const request = { subject: { id: zuleika.id }, reason: "Article 17", reference: "DSR-7" }
 
+/** Returns the receipt of the entry that records the export. */
+async function exportMatches(client: Client, path: string, query: string): Promise<string> {
+  const { status, headers, text } = await client.get(
+    `${path}/events/export?query=${encodeURIComponent(query)}`,
+  )
+  assert.equal(status, 200, text)
+  return String(headers.get("x-ledger-receipt"))
+}
+
 test("no file has what was erased, and evidence that was given out before is not refuted", async () => {
   // A watched service would verify each of these thousands of receipts twice.
   await using service = await startService()
@@ -72,10 +82,7 @@ test("no file has what was erased, and evidence that was given out before is not
     projectId: "core",
     subject: zuleika.id,
   })
-  const exported = await make(root, `${path}/events/exports`, {
-    format: "csv",
-    filter: { query: `actor:${zuleika.id}` },
-  })
+  const exportReceipt = await exportMatches(root, path, `actor:${zuleika.id}`)
   const every = Object.values(personal)
   await eventually("a segment is made", async () => {
     const files = await filesWith(service.data, every)
@@ -94,7 +101,7 @@ test("no file has what was erased, and evidence that was given out before is not
     handedOut: {
       packs: [pack.packId],
       tokens: [tokenId],
-      exports: [exported.exportReceiptId],
+      exports: [exportReceipt],
       more: 0,
     },
   })
@@ -178,7 +185,7 @@ test("a recorded search for the person's id is erased in any case, as it found t
   const { path } = workspace
   await writeEvent(workspace, { actor: zuleika })
   for (const query of ["actor:USR_1911 invoice", "Usr_1911", "actor:USR_19110"])
-    await make(root, `${path}/events/exports`, { format: "csv", filter: { query } })
+    await exportMatches(root, path, query)
   // Consents are looked up by exactly this id, so this is somebody else.
   const other = { subject: "USR_1911", reason: "a request" }
   assert.equal((await root.post(`${path}/consents/lookup`, other)).status, 200)
@@ -199,7 +206,7 @@ test("a recorded search for the person's e-mail or name is erased as of a person
   const { path } = workspace
   await writeEvent(workspace, { actor: zuleika })
   for (const query of [`email:${personal.email}`, `name:"${personal.name}"`])
-    await make(root, `${path}/events/exports`, { format: "csv", filter: { query } })
+    await exportMatches(root, path, query)
   await erase(root, workspace.path, request)
   for (const id of [personal.email, personal.name])
     assert.equal(

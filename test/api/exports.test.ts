@@ -227,9 +227,11 @@ test("an export is recorded before it begins and when it ends, with what it aske
   const filter = { query: "actor:usr_1", after: 10, format: "csv" }
   const { headers } = await exported(acme.reader, acme.path, filter)
   const receipt = headers.get("x-ledger-receipt")
-  const { events } = await find(acme.reader, acme.path, { projectId: "system", limit: 2 })
-  const [end, begin] = events as unknown as ListedEntry[]
+  const two = { projectId: "system", limit: 2, include: "proof" } as const
+  const { events } = await find(acme.reader, acme.path, two)
+  const [end, begin] = events as unknown as (ListedEntry & { proof: unknown })[]
   assert.ok(begin !== undefined)
+  assert.ok(!JSON.stringify(begin.proof).includes("actor:usr_1"), "only its digest is hashed")
   assert.equal(begin.receipt, receipt)
   assert.equal(begin.action, "workspace.events.export")
   const sequence = Number(headers.get("x-ledger-sequence"))

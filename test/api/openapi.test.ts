@@ -119,7 +119,6 @@ const operations = [
   "lookUpConsents",
   "publishPolicy",
   "recordConsent",
-  "recordEventsExport",
   "recordExport",
   "removeMember",
   "renewInvitation",

@@ -166,7 +166,6 @@ const bodies: Readonly<Record<string, (workspaceId: string, projectId: string) =
     title: "T",
     receiptIds: [{ ...receipts, theirs: theirReceipts.core }[receipt]],
   }),
-  saved: () => ({ filter: {}, format: "jsonl" }),
   whom: () => ({ subject: "usr_1", reason: "a request" }),
   ada: (_, projectId) => ({ projectId, subject: "ada" }),
   hold: () => ({ name: "Case 7", reason: "Lawsuit", receiptIds: [receipts.core] }),
@@ -229,9 +228,6 @@ GET OURS/consents/summary?projectId=mine    | anon anon gone scope  200   200   
 GET OURS/consents/summary                   | anon anon gone scope  200   200   scope     proj      ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/consents/summary                 | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET NOWHERE/consents/summary                | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
-POST OURS/events/exports       saved        | anon anon gone scope  201   201   scope     201       ws      ws      201      | scope scope scope scope ws    | 201    201   ws      201
-POST THEIRS/events/exports     saved        | anon anon gone ws     ws    ws    ws        ws        scope   201     201      | ws    ws    ws    ws    scope | ws     ws    201     201
-POST NOWHERE/events/exports    saved        | anon anon gone ws     ws    ws    ws        ws        ws      ws      404      | ws    ws    ws    ws    ws    | ws     ws    ws      404
 GET OURS/integrity                          | anon anon gone scope  200   200   scope     200       ws      ws      200      | scope scope scope scope ws    | 200    200   ws      200
 GET THEIRS/integrity                        | anon anon gone ws     ws    ws    ws        ws        scope   200     200      | ws    ws    ws    ws    scope | ws     ws    200     200
 GET SHARED/integrity                        | anon anon gone ws     ws    ws    ws        ws        ws      ws      200      | ws    ws    ws    ws    ws    | ws     ws    ws      200

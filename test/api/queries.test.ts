@@ -419,12 +419,6 @@ test("times that exclude each other are refused, before a hold by them holds not
       ...refused,
     },
     {
-      as: acme.reader,
-      ask: `POST ${acme.path}/events/exports`,
-      send: { format: "csv", filter: times },
-      ...refused,
-    },
-    {
       as: root,
       ask: `POST ${acme.path}/holds`,
       send: { name: "Case 7", reason: "Lawsuit", filter: times },
@@ -654,52 +648,6 @@ test("one workspace never finds entries of another", async () => {
     assert.deepEqual([page.total, page.returned], [0, 0], query)
   }
   assert.equal((await find(shop.reader, shop.path, { query: "zebra" })).total, 1)
-})
-
-test("an export is recorded with what its filter finds, and the filter is sealed", async () => {
-  const shop = await makeWorkspace(service)
-  await writeAll(shop, {
-    a: { actor: ada },
-    b: { actor: { id: "usr_2", type: "user" } },
-    c: { actor: ada, projectId: "shop" },
-  })
-  const narrow = await makeKey(service, shop.id, { scopes: ["read"], projectIds: ["shop"] })
-  const ask = `POST ${shop.path}/events/exports`
-  const filter = { query: "email:ada@example.com" }
-  const [all] = await expectRows([
-    { as: shop.reader, ask, send: { filter, format: "csv" }, gets: 201, shows: { entries: 2 } },
-    { as: narrow, ask, send: { filter, format: "jsonl" }, gets: 201, shows: { entries: 1 } },
-    {
-      as: narrow,
-      ask,
-      send: { filter: { projectId: "core" }, format: "csv" },
-      gets: "403 project_forbidden",
-    },
-    {
-      as: shop.reader,
-      ask,
-      send: { filter: { query: "x".repeat(513) }, format: "csv" },
-      gets: "400 invalid_field",
-      has: ["filter.query"],
-    },
-    { as: shop.reader, ask, send: { filter, format: "xlsx" }, gets: "400 invalid_field" },
-  ])
-  const { events } = await find(shop.reader, shop.path, {
-    projectId: "system",
-    query: "action:workspace.events.export",
-    include: "proof",
-  })
-  assert.deepEqual(
-    events.map(({ metadata }) => metadata),
-    [
-      { entries: 1, format: "jsonl" },
-      { entries: 2, format: "csv" },
-    ],
-  )
-  const [, first] = events
-  assert.equal(first?.receipt, all?.json().exportReceiptId)
-  assert.partialDeepStrictEqual(first, { target: { id: shop.id, filter } })
-  assert.ok(!JSON.stringify(first?.proof).includes("ada@example.com"), "only its digest is hashed")
 })
 
 test("a caller who reads personal metadata in clear can search it", async () => {

@@ -142,7 +142,6 @@ function bodiesFor({ workspace: { id }, person }: Changeable): Readonly<Record<s
     [`POST ${ofWorkspace}/consents/lookup`]: { body: { subject: "usr_1", reason: "a request" } },
     [`GET ${ofWorkspace}/consents`]: {},
     [`GET ${ofWorkspace}/events/export`]: {},
-    [`POST ${ofWorkspace}/events/exports`]: { body: { filter: {}, format: "csv" } },
     [`POST ${ofWorkspace}/exports`]: { body: { entries: 1 } },
     [`GET ${ofWorkspace}/evidence-packs/{packId}/download`]: {},
     [`POST ${ofWorkspace}/receipts/{receiptId}/token`]: { body: {} },

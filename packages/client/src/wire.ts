@@ -894,20 +894,6 @@ export interface NewExport {
   readonly entries: number
 }
 
-/** The body of `POST …/events/exports`: the entries that a program is about to save in a file. */
-export interface NewEventsExport {
-  readonly filter: EntryFilter
-  readonly format: "csv" | "jsonl"
-}
-
-/** The answer to it. */
-export interface EventsExport {
-  /** The number of entries that match the filter now. */
-  readonly entries: number
-  /** The receipt of the entry that records who exported what. */
-  readonly exportReceiptId: string
-}
-
 /** A page of projects, newest first. */
 export interface ProjectList {
   readonly projects: readonly Project[]

@@ -9,8 +9,6 @@ import type {
   Workspace,
   WorkspaceChange,
   WorkspaceList,
-  EventsExport,
-  NewEventsExport,
 } from "../wire.ts"
 
 export function workspaceCalls(call: Call) {
@@ -42,14 +40,6 @@ export function workspaceCalls(call: Call) {
       change: WorkspaceChange,
       options?: CallOptions,
     ): Promise<Workspace> => call.patch(path`/v1/workspaces/${workspaceId}`, change, options),
-
-    /** Records that the entries of a filter are about to be read into a file. */
-    recordEventsExport: (
-      workspaceId: string,
-      made: NewEventsExport,
-      options?: CallOptions,
-    ): Promise<EventsExport> =>
-      call.post(path`/v1/workspaces/${workspaceId}/events/exports`, made, options),
 
     /** Records that the workspace is exported. Needs the instance key. */
     recordExport: (workspaceId: string, made: NewExport, options?: CallOptions): Promise<void> =>

@@ -1,17 +1,15 @@
-// Exports of entries, and records of exports that the service does not write itself: the export
-// command writes files from the data folder, and a web page saves the entries that it has read page
-// by page.
+// Exports of entries, and the record of an export that the service does not write itself: the export
+// command writes files from the data folder.
 
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
-import { recordEventsExport, recordExport } from "../../workspace/export-entries.ts"
+import { recordExport } from "../../workspace/export-entries.ts"
 import { createRecognise } from "../authenticate.ts"
-import { created } from "../endpoint.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { EventsExport, NewEventsExport, NewExport } from "../shapes/export-request.ts"
+import { NewExport } from "../shapes/export-request.ts"
 import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
 import { Bytes } from "../shapes/path.ts"
-import { filteredFor, storageOf, wantedOf } from "./query-endpoints.ts"
+import { storageOf, wantedOf } from "./query-endpoints.ts"
 
 const mediaTypes = {
   jsonl: "application/jsonl",
@@ -92,32 +90,6 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
             "x-ledger-receipt": receipt,
           },
         }
-      },
-    }),
-    endpoint({
-      route: "POST /v1/workspaces/{workspaceId}/events/exports",
-      operation: "recordEventsExport",
-      tag: "Reading",
-      summary: "Record an export of entries",
-      description:
-        "Records who is about to save the entries of this filter in a file, and how many they are. For a program that reads the pages and writes the file itself.",
-      refuses: ["overloaded"],
-      access: { action: "read" },
-      body: NewEventsExport,
-      answers: { 201: EventsExport },
-      async handle({ caller, params: { workspaceId }, body, incoming: { signal } }) {
-        const workspace = await changeable(service, workspaceId)
-        const found = filteredFor(caller, body.filter)
-        const { total: entries } = await service.queries.page(workspace, {
-          ...found,
-          cursor: 0,
-          limit: 1,
-          isProven: false,
-          signal,
-        })
-        const asked = { ...body, entries }
-        const exportReceiptId = await recordEventsExport(service, caller, workspace, asked)
-        return created({ entries, exportReceiptId })
       },
     }),
   ]
