@@ -4,7 +4,6 @@
 
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   openSync,
   statfsSync,
@@ -46,7 +45,6 @@ async function checkAll(terminal: AskingTerminal): Promise<readonly CheckResult[
     ...(config.databaseUrl === undefined
       ? [...(await check("disk", () => checkDisk(config))), ...(await checkedLedger(config))]
       : await checkDatabase(config)),
-    ...(await check("time service", checkTimeService)),
     ...(await check("service", () => checkService(config, terminal.url))),
   ]
 }
@@ -268,23 +266,6 @@ function verdictOf({ version, isReadOnly }: CheckedServer): Verdict {
 
 function checkedLedger(config: Config): Promise<readonly CheckResult[]> {
   return check("ledger", () => checkLedger(config))
-}
-
-// The time service --------------------------------------------------------------------------------
-
-/**
- * systemd-timesyncd makes this file when it has set the clock. Other time services have no sign
- * that is as cheap to check.
- */
-const synchronised = "/run/systemd/timesync/synchronized"
-
-function checkTimeService(): Verdict {
-  return existsSync(synchronised)
-    ? ok("the clock was set by systemd-timesyncd")
-    : warn(
-        "cannot see whether anything keeps the clock right",
-        "check that NTP runs, such as chrony: entries carry this clock's time",
-      )
 }
 
 // The service -------------------------------------------------------------------------------------
