@@ -144,14 +144,14 @@ function createRounds(
       for (let isKept = false; !isKept;) {
         const kept = await index.audit(workspace)
         const entries = walked?.entries ?? (kept?.round === rounds.round.round ? kept.entries : 0)
-        const checked = walked === undefined ? kept?.checked : checkedBy(walked)
+        const checked = walked === undefined ? (kept?.checked ?? []) : checkedBy(walked)
         const place = {
           version: (kept?.version ?? 0) + 1,
           entries,
           isDone: true,
           epoch: 1,
           tree: emptyTree,
-          ...(checked && { checked }),
+          checked,
         }
         isKept = await index.putAudit(workspace, { ...rounds.round, ...place, finding })
       }

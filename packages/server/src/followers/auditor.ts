@@ -3,6 +3,7 @@
 // the newest first, from its first entry to the last one at that time: record, body, disclosures
 // and the signed tree.
 
+import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"
@@ -163,9 +164,8 @@ export function createAuditor(
     const counted = before?.entries ?? 0
     const [own, ...earlier] = kept?.checked ?? []
     if (reached(walk) > 0) {
-      // The walk of an older version may have begun at any time since its round did.
-      const { sinceMs } = own ?? { sinceMs: begun.round.startedMs }
-      return { walk, kept, entries: counted, sinceMs, before: earlier }
+      assert(own !== undefined, "a walk that continues has verified a range")
+      return { walk, kept, entries: counted, sinceMs: own.sinceMs, before: earlier }
     }
     begun.entries -= counted
     return { walk, kept, entries: 0, sinceMs: parts.clock.now(), before: kept?.checked ?? [] }

@@ -75,8 +75,8 @@ export interface Audit {
   readonly tree: Tree
   /**
    * The verified ranges of this and earlier rounds, newest first. Each reaches further than those
-   * before it. Absent in an audit of an older version.
+   * before it.
    */
-  readonly checked?: readonly Checked[]
+  readonly checked: readonly Checked[]
   readonly finding?: Finding
 }

@@ -129,10 +129,7 @@ export async function endingsOf(
   { value }: Account,
 ): Promise<readonly Change[]> {
   const sessions = await foundOf(registry, "session", value.sessions)
-  // Sessions of older versions have expired. They name their one account in another field.
-  const own = sessions.filter(
-    (one) => !("memberIds" in one.value) || one.value.memberIds.length === 1,
-  )
+  const own = sessions.filter(({ value: { memberIds } }) => memberIds.length === 1)
   return [
     ...own.map((one) => changed(one, null)),
     ...(await setupRemoval(registry, instanceWorkspace, value.resetId)),

@@ -26,8 +26,7 @@ interface StoredKeyring {
   readonly passwords: string
   readonly memberIds: string
   readonly instanceKeys: readonly string[]
-  /** Absent in keyrings of older versions. */
-  readonly formerNames?: Readonly<Record<string, string>>
+  readonly formerNames: Readonly<Record<string, string>>
 }
 
 /**
@@ -150,13 +149,9 @@ function openedBy(
       sealed,
     )
     // The seal is valid, so this program wrote it.
-    const {
-      peppers,
-      passwords,
-      memberIds,
-      instanceKeys,
-      formerNames = {},
-    } = JSON.parse(Buffer.from(bytes).toString()) as StoredKeyring
+    const { peppers, passwords, memberIds, instanceKeys, formerNames } = JSON.parse(
+      Buffer.from(bytes).toString(),
+    ) as StoredKeyring
     const former = peppers.map(bytesOf)
     return {
       generation,

@@ -327,7 +327,7 @@ function applyPerson(
 /** Applies acts that begin or end sessions. Expired and surplus sessions end without an act. */
 function applySession(
   { put, committed }: Making,
-  { action, id, by, metadata }: RecordedAct,
+  { action, id, metadata }: RecordedAct,
   { sessions, speaking }: Pick<ReplayedRegistry, "sessions" | "speaking">,
 ): void {
   const end = (ended: string): void => put("session", { isEnded: true }, ended)
@@ -335,20 +335,15 @@ function applySession(
     case "security.session.create": {
       if (!sessions.has(id)) return
       const { memberIds, expiresAt } = metadata
-      const named = Array.isArray(memberIds)
-        ? memberIds.filter((one) => typeof one === "string")
-        : [by]
-      speaking.set(id, new Set(named))
-      const members = memberIds === undefined ? { memberId: by } : { memberIds }
-      return put("session", { ...members, expiresAt, isEnded: false, ...committed })
+      const named = Array.isArray(memberIds) ? memberIds : []
+      speaking.set(id, new Set(named.filter((one) => typeof one === "string")))
+      return put("session", { memberIds, expiresAt, isEnded: false, ...committed })
     }
     case "security.session.end":
       return speaking.has(id) ? end(id) : undefined
     case "security.password.change":
     case "security.password.replace": {
       const kept = metadata["sessionId"]
-      // Acts of older versions do not name the session of the change, which stayed valid.
-      if (action === "security.password.change" && kept === undefined) return
       for (const [session, members] of speaking)
         if (session !== kept && members.has(id)) end(session)
       return
@@ -361,7 +356,7 @@ function applySession(
   }
 }
 
-/** Each member has one set-up token per purpose. Acts of older versions do not name it. */
+/** Each member has one set-up token per purpose. */
 export function setupOf(memberId: string, purpose: SetupDocument["purpose"]): string {
   return `${memberId} ${purpose === "join" ? "to join" : "for another password"}`
 }

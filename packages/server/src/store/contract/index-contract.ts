@@ -133,6 +133,7 @@ export function indexContract(name: string, open: Open): void {
         isDone: false,
         epoch: 1,
         tree: { size: 3, hashes },
+        checked: [],
       }
       assert.equal(await index.putAudit("acme", { ...first, version: 2 }), false)
       assert.equal(await index.putAudit("acme", first), true)
