@@ -214,11 +214,8 @@ export interface MemberDocument {
   readonly name?: string
   /** The Argon2id hash under a key that is not in the database, bound to this account. */
   readonly password: string
-  /**
-   * The index key of a sign-in: the same for all accounts with this e-mail and password. Older
-   * accounts have none.
-   */
-  readonly login?: string
+  /** The index key of a sign-in: the same for all accounts with this e-mail and password. */
+  readonly login: string
   readonly createdAt: string
   /** The workspaces that the member may belong to. The membership there decides. */
   readonly workspaces: readonly string[]

@@ -9,14 +9,12 @@ import { recordPlanned, type AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace, type MemberPrincipal, type Principal } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 import { memberIds, rolesOf, setupMaker, setupRemoval, targetOf, type NewSetup } from "./members.ts"
-import { accountsAtOnceMax, createLogins, type Logins } from "./login-index.ts"
+import { accountsAtOnceMax, createLogins } from "./login-index.ts"
 import {
   accountsOf,
-  asMember,
   createOpenSession,
   endingsOf,
   foundOf,
-  type AccountChange,
   type OpenedSession,
 } from "./open-session.ts"
 import { createPasswords, type StretchedPassword } from "./password-hashes.ts"
@@ -71,7 +69,7 @@ export function createAccounts(parts: AccountParts): Accounts {
           id,
           async prepare(before: Account | undefined) {
             if (before?.value.password !== kept) throw usualError("login_failed")
-            return logins.isUnbound(kept) ? bound(logins, before, given) : { value: before.value }
+            return { value: before.value }
           },
         }),
       )
@@ -138,21 +136,6 @@ async function accountsWith(
     if (fitting.push(member) === accountsAtOnceMax) break
   }
   return fitting
-}
-
-/** Binds a password that an older version stored to its account. */
-function bound(logins: Logins, { id, value }: Account, given: StretchedPassword): AccountChange {
-  const kept = logins.keep(given, id)
-  const act = {
-    by: asMember(id, value),
-    action: "security.password.bind",
-    target: targetOf(id, value),
-    metadata: {
-      before: commitmentTo(value.password),
-      commitment: commitmentTo(kept.password),
-    },
-  }
-  return { value: { ...value, ...kept }, act }
 }
 
 async function signedIn(registry: Registry, sessionId: string): Promise<readonly Account[]> {

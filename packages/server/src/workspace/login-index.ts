@@ -8,7 +8,7 @@ import type { Account } from "../store/documents.ts"
 import { every } from "../store/all-documents.ts"
 import type { AdminParts } from "./admin-entries.ts"
 import { instanceWorkspace } from "./permissions.ts"
-import { isUnbound, settingsOf, type Passwords, type StretchedPassword } from "./password-hashes.ts"
+import { settingsOf, type Passwords, type StretchedPassword } from "./password-hashes.ts"
 import { openPassword, sealPassword } from "./sealed-passwords.ts"
 
 export interface Logins {
@@ -24,8 +24,6 @@ export interface Logins {
     stretched: StretchedPassword,
     id: string,
   ): { readonly password: string; readonly login: string }
-  /** Whether an older version stored it, which did not bind it to its account. */
-  isUnbound(kept: string): boolean
 }
 
 /**
@@ -40,7 +38,7 @@ export function createLogins(
   personOf: (email: string) => string,
 ): Logins {
   const accounts = new Map<string, Set<string>>()
-  /** Settings of e-mails whose accounts an older version made, with a random salt. */
+  /** Settings of e-mails whose accounts were made with another cost. */
   const former = new Map<string, string>()
   /** The stored password of each account in the index. An account that is made anew has another. */
   const taken = new Map<string, string>()
@@ -75,7 +73,6 @@ export function createLogins(
       )
       return { ...stretched, fits: (id, kept) => stretched.fits(id, openPassword(keyring, kept)) }
     },
-    isUnbound: (kept) => isUnbound(openPassword(keyring, kept)),
     accountsOf: ({ login }) => [...(accounts.get(login) ?? [])],
     keep(stretched, id) {
       const { login } = stretched
@@ -98,12 +95,11 @@ export function createLogins(
       const { email, ...kept } = value
       taken.set(id, kept.password)
       const password = openPassword(keyring, kept.password)
-      const login = kept.login === undefined ? undefined : openPassword(keyring, kept.login)
       const person = personOf(email)
       const settings = settingsOf.kept(password)
       if (settings === "") continue
       if (settings !== settingsOf.person(person)) former.set(person, settings)
-      add(login ?? settingsOf.formerLogin(password), id)
+      add(openPassword(keyring, kept.login), id)
     }
   }
 }

@@ -36,12 +36,9 @@ const cost: Cost = { memory: 32 * 1024, passes: 2, parallelism: 1 }
 const tagBytes = 32
 const nonceBytes = 16
 
-/**
- * `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. The Argon2id output follows (older versions),
- * or a nonce and a tag (see `tagOf`).
- */
+/** `$argon2id$v=19$m=…,t=…,p=…$salt` are the settings. A nonce and a tag follow (see `tagOf`). */
 const form =
-  /^(\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)(?:\$([A-Za-z0-9+/]+))?$/
+  /^(\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 const settingsForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/
 const derive = promisify(argon2)
 
@@ -54,14 +51,7 @@ export const settingsOf = {
     `$argon2id$v=19$m=${cost.memory},t=${cost.passes},p=${cost.parallelism}$${base64(Buffer.from(person))}`,
   /** Empty for a malformed hash, which then matches no password. */
   kept: (kept: string): string => partsOf(kept).settings,
-  /** The index key of a hash that an older version stored. */
-  formerLogin: (kept: string): string => loginOf(Buffer.from(partsOf(kept).first, "base64")),
 } as const
-
-/** Whether an older version stored it, which did not bind it to its account. */
-export function isUnbound(kept: string): boolean {
-  return partsOf(kept).tag === undefined
-}
 
 /** The caller limits how many hashes run at once. */
 export function createPasswords(key: Uint8Array): Passwords {
@@ -85,10 +75,8 @@ export function createPasswords(key: Uint8Array): Passwords {
           return `${settings}$${nonce}$${base64(tagOf(stretched, memberId, nonce))}`
         },
         fits(memberId, kept) {
-          const { settings: keptUnder, first, tag } = partsOf(kept)
-          const [expected, made] =
-            tag === undefined ? [first, stretched] : [tag, tagOf(stretched, memberId, first)]
-          return keptUnder === settings && sameText(expected, base64(made))
+          const { settings: keptUnder, nonce, tag } = partsOf(kept)
+          return keptUnder === settings && sameText(tag, base64(tagOf(stretched, memberId, nonce)))
         },
       }
     },
@@ -109,11 +97,11 @@ function loginOf(stretched: Uint8Array): string {
 
 function partsOf(kept: string): {
   readonly settings: string
-  readonly first: string
-  readonly tag: string | undefined
+  readonly nonce: string
+  readonly tag: string
 } {
-  const [, settings = "", first = "", tag] = form.exec(kept) ?? []
-  return { settings, first, tag }
+  const [, settings = "", nonce = "", tag = ""] = form.exec(kept) ?? []
+  return { settings, nonce, tag }
 }
 
 function base64(bytes: Buffer): string {

@@ -39,8 +39,6 @@ export function passwordAnew(
 ): KeptPassword | undefined {
   const opened = openPassword(keyring, password)
   if (opened === "" || generationOf(password) === keyring.generation) return undefined
-  const anew = { password: sealPassword(keyring, opened) }
-  return login === undefined
-    ? anew
-    : { ...anew, login: sealPassword(keyring, openPassword(keyring, login)) }
+  const openLogin = openPassword(keyring, login)
+  return { password: sealPassword(keyring, opened), login: sealPassword(keyring, openLogin) }
 }

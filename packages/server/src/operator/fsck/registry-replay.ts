@@ -309,7 +309,6 @@ function applyPerson(
     case "security.password.replace":
       remove("setup", setupOf(id, "password"))
       return put("member", committed)
-    case "security.password.bind":
     case "security.password.reseal": {
       // The act must replace the recorded password. Otherwise somebody changed it in the database
       // before.
