@@ -113,10 +113,16 @@ async function migrateForward(client: Client): Promise<void> {
     throw new StartError(
       `the database was written by a newer version of tallystick (layout ${done}, this one knows ${newestLayout()})`,
     )
+  const [oldest] = scripts()
+  if (done > 0 && oldest !== undefined && done < oldest.number)
+    throw new StartError(
+      `the database was written by an older version of tallystick (layout ${done}, this one knows none before ${oldest.number})`,
+    )
   for (const { number, script } of scripts()) {
     if (number <= done) continue
+    const before = number === oldest?.number ? 0 : number - 1
     await client.query(beginAcrossNodes)
-    if (number === 1)
+    if (before === 0)
       await client.query(
         "CREATE SCHEMA tallystick; CREATE TABLE tallystick.layout (number integer PRIMARY KEY)",
       )
@@ -124,7 +130,7 @@ async function migrateForward(client: Client): Promise<void> {
     const { rows } = await client.query<{ number: number }>(
       "SELECT number FROM tallystick.layout FOR UPDATE",
     )
-    if ((rows[0]?.number ?? 0) !== number - 1) {
+    if ((rows[0]?.number ?? 0) !== before) {
       await client.query("ROLLBACK")
       return
     }
