@@ -7,15 +7,15 @@ import { backUp, type BackupProgress } from "../operator/backup.ts"
 import { StartError } from "../error.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
-interface BackupChoices {
-  readonly withSecrets: boolean
-  readonly mayHaveArchive: boolean
+export interface BackupFlags {
+  readonly withoutSecrets: boolean
+  readonly withoutArchive: boolean
 }
 
 export async function runBackup(
   terminal: Terminal,
   target: string,
-  { withSecrets, mayHaveArchive }: BackupChoices,
+  { withoutSecrets, withoutArchive }: BackupFlags,
 ): Promise<void> {
   const { say, remark, progress } = terminal
   const config = configOf(terminal)
@@ -24,15 +24,14 @@ export async function runBackup(
     throw new StartError(
       "the ledger is in PostgreSQL, whose own tools back it up: pg_basebackup with an archive of the WAL, or pg_dump; see docs/postgresql.md#back-up-a-database",
     )
-  const show = (step: BackupProgress): void => progress(lineOf(step))
   // Object storage is a separate place already, and may be larger than any disk of this machine.
-  const withArchive = mayHaveArchive && archive.kind === "folder"
+  const withArchive = !withoutArchive && archive.kind === "folder"
   const { workspaces, entries, secrets, segments, isNoted } = await backUp({
     ...config,
     target,
-    withSecrets,
+    withSecrets: !withoutSecrets,
     withArchive,
-    progress: show,
+    progress: (step) => progress(lineOf(step)),
   })
   progress("")
   say(

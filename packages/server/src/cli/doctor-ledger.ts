@@ -9,7 +9,6 @@ import { isoTime, systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
 import { StartError } from "../error.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
-import type { Keyring } from "../secrets/keyring.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import { epochsOf } from "../store/epochs.ts"
@@ -20,7 +19,7 @@ import type { Snapshot } from "../store/offline.ts"
 import { openSnapshot } from "../store/open-offline.ts"
 import { largestHeads } from "../store/open.ts"
 import type { Workspace } from "../store/documents.ts"
-import { openKeyring, type GivenSecrets } from "../workspace/stored-keyring.ts"
+import { openKeyring } from "../workspace/stored-keyring.ts"
 import { counted } from "./terminal.ts"
 import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 
@@ -58,7 +57,10 @@ async function checkKeys(
       `TALLYSTICK_SECRET is not set, and there is no ${join(config.data, "secret")}`,
       advice,
     )
-  const keyring = await keyringOf(registry, { secret, previous })
+  const keyring = await openKeyring(registry, { secret, previous }).catch((error: unknown) => {
+    if (error instanceof StartError) return error
+    throw error
+  })
   if (keyring instanceof StartError) return bad(keyring.message, advice)
   for (const { id } of workspaces) {
     const [newest] = await registry.list("log-key", id, undefined, 1)
@@ -74,18 +76,6 @@ async function checkKeys(
         `${found}, and its rotation is not finished`,
         "stop the service, and run `tallystick secret rotate` again to finish",
       )
-}
-
-async function keyringOf(
-  registry: Snapshot["registry"],
-  secrets: GivenSecrets,
-): Promise<Keyring | StartError> {
-  try {
-    return await openKeyring(registry, secrets)
-  } catch (error) {
-    if (error instanceof StartError) return error
-    throw error
-  }
 }
 
 async function checkChains(

@@ -16,8 +16,8 @@ import { counted, type Terminal } from "./terminal.ts"
 
 export interface ExportOptions {
   readonly format: ExportFormat
-  /** The path of a file. Undefined for standard output. */
-  readonly output: string | undefined
+  /** The path of a file. Without it, standard output. */
+  readonly output?: string
   readonly after: number
   readonly proof: boolean
   readonly resume: boolean

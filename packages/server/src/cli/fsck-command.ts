@@ -19,9 +19,9 @@ import { placeName } from "../store/open.ts"
 import { configOf, counted, jsonText, type Terminal } from "./terminal.ts"
 
 export interface FsckFlags {
-  readonly workspaces: readonly string[]
-  readonly checkpoints: readonly string[]
-  readonly passes: readonly Pass[]
+  /** Paths of files. */
+  readonly checkpoint?: readonly string[]
+  readonly pass?: readonly Pass[]
   readonly json: boolean
 }
 
@@ -32,18 +32,15 @@ const exitCodes = { good: 0, unreadable: 1, changed: 3 } as const
 
 export async function runFsck(
   terminal: Terminal,
-  { workspaces, checkpoints, passes: asked, json }: FsckFlags,
+  workspaces: readonly string[],
+  { checkpoint = [], pass = passes, json }: FsckFlags,
 ): Promise<number> {
-  return await checkLedger(
-    terminal,
-    configOf(terminal),
-    {
-      workspaces: workspaces.length === 0 ? undefined : workspaces,
-      checkpoints: checkpoints.map((path) => readFileSync(path, "utf8")),
-      passes: asked,
-    },
-    json,
-  )
+  const asked = {
+    workspaces: workspaces.length === 0 ? undefined : workspaces,
+    checkpoints: checkpoint.map((path) => readFileSync(path, "utf8")),
+    passes: pass,
+  }
+  return await checkLedger(terminal, configOf(terminal), asked, json)
 }
 
 const everything = { workspaces: undefined, checkpoints: [], passes }

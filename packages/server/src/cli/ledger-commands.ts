@@ -2,13 +2,14 @@
 // options and their help.
 
 import { Option } from "commander"
-import type { ExportFormat } from "@tallystick/client/wire"
 import { lanes, sources, storageClasses } from "../http/shapes/enumeration.ts"
 import { definedOf } from "@tallystick/proof"
+import type { ExportOptions } from "./events-export-command.ts"
 import type { Filter } from "./events-list-command.ts"
 import type { PutOptions } from "./events-put-command.ts"
 import { countOf, gathered, sequenceOf, timeOf } from "./option-values.ts"
 import type { ProgramCommand } from "./program-command.ts"
+import type { GetOptions } from "./receipts-command.ts"
 import type { Format } from "./rows-output.ts"
 import type { Terminal } from "./terminal.ts"
 
@@ -34,7 +35,10 @@ const atUrl = new Option(
   "--url <address>",
   "address of the service (default: TALLYSTICK_URL, else this machine at TALLYSTICK_PORT)",
 )
-const workspace = ["<workspace>", "the workspace's id"] as const
+function ofWorkspace(group: ProgramCommand, name: string, description: string): ProgramCommand {
+  const command = group.command(name).description(description)
+  return command.argument("<workspace>", "the workspace's id")
+}
 const keyHelp = (scope: string): string =>
   `The API key is in TALLYSTICK_KEY, or in the file that TALLYSTICK_KEY_FILE names. It needs the scope \`${scope}\`.`
 
@@ -45,10 +49,8 @@ interface PutFlags extends PutOptions {
 }
 
 function addPut(events: ProgramCommand, terminal: Terminal): void {
-  events
-    .command("put")
-    .description("record one event from options, or many from JSON, and print their receipts")
-    .argument(...workspace)
+  const what = "record one event from options, or many from JSON, and print their receipts"
+  ofWorkspace(events, "put", what)
     .argument(
       "[file]",
       "JSON of one event, or an event on each line; `-` for standard input, which is also read without --action, --actor and --target",
@@ -166,14 +168,7 @@ ${keyHelp("read")}
 `
 
 function addList(events: ProgramCommand, terminal: Terminal): void {
-  withTimes(
-    reading(
-      events
-        .command("list")
-        .description("list entries, newest first")
-        .argument(...workspace),
-    ),
-  )
+  withTimes(reading(ofWorkspace(events, "list", "list entries, newest first")))
     .addOption(
       new Option("--limit <count>", "show so many").argParser(countOf).default(50).conflicts("all"),
     )
@@ -186,14 +181,13 @@ Example:
   $ tallystick events list acme --all --format csv > entries.csv`)
     .action(async (workspaceId: string, query: string | undefined, flags: ListFlags) => {
       const { listEvents } = await import("./events-list-command.ts")
+      const limit = flags.all ? Infinity : flags.limit
+      const { url } = flags
       process.exitCode = await listEvents(
-        { ...terminal, url: flags.url },
+        { ...terminal, url },
         workspaceId,
         filterOf(query, flags),
-        {
-          limit: flags.all ? Infinity : flags.limit,
-          format: formatOf(flags),
-        },
+        { limit, format: formatOf(flags) },
       )
     })
 }
@@ -204,14 +198,8 @@ interface ListFlags extends ReadFlags {
 }
 
 function addExport(events: ProgramCommand, terminal: Terminal): void {
-  withTimes(
-    filtering(
-      events
-        .command("export")
-        .description("write all entries of a filter into one file, oldest first")
-        .argument(...workspace),
-    ),
-  )
+  const what = "write all entries of a filter into one file, oldest first"
+  withTimes(filtering(ofWorkspace(events, "export", what)))
     .addOption(
       new Option("--format <format>", "format of the file")
         .choices(["jsonl", "csv", "parquet"])
@@ -237,32 +225,19 @@ Example:
     .action(async (workspaceId: string, query: string | undefined, flags: ExportFlags) => {
       const { exportEvents } = await import("./events-export-command.ts")
       const filter = { storage: "all", ...filterOf(query, flags) } as const
-      const { url, format, output, after, proof, resume } = flags
-      process.exitCode = await exportEvents({ ...terminal, url }, workspaceId, filter, {
-        format,
-        output,
-        after,
-        proof,
-        resume,
-      })
+      process.exitCode = await exportEvents(
+        { ...terminal, url: flags.url },
+        workspaceId,
+        filter,
+        flags,
+      )
     })
 }
 
-interface ExportFlags extends Omit<ReadFlags, "format" | "json"> {
-  readonly format: ExportFormat
-  readonly output?: string
-  readonly after: number
-  readonly proof: boolean
-  readonly resume: boolean
-}
+type ExportFlags = Omit<ReadFlags, "format" | "json"> & ExportOptions
 
 function addTail(events: ProgramCommand, terminal: Terminal): void {
-  reading(
-    events
-      .command("tail")
-      .description("print entries as they are recorded, until Ctrl-C")
-      .argument(...workspace),
-  )
+  reading(ofWorkspace(events, "tail", "print entries as they are recorded, until Ctrl-C"))
     .option("--after <sequence>", "begin after this entry; 0 for all (default: now)", sequenceOf)
     .notes(`
 If the connection is cut, or the service restarts, it goes on where it was: no entry is missed and none comes twice. Archived entries are
@@ -276,10 +251,8 @@ Example:
       const { tailEvents } = await import("./events-tail-command.ts")
       const filter = { storage: "all", ...filterOf(query, flags) } as const
       const { after, url } = flags
-      await tailEvents({ ...terminal, url }, workspaceId, filter, {
-        after,
-        format: formatOf(flags),
-      })
+      const options = { after, format: formatOf(flags) }
+      await tailEvents({ ...terminal, url }, workspaceId, filter, options)
     })
 }
 
@@ -288,15 +261,9 @@ interface TailFlags extends ReadFlags {
 }
 
 function addValues(events: ProgramCommand, terminal: Terminal): void {
-  withTimes(
-    reading(
-      events
-        .command("values")
-        .description("list the commonest values of a field, and how many entries have each")
-        .argument(...workspace)
-        .argument("<field>", "such as actor, action or metadata.currency"),
-    ),
-  )
+  const what = "list the commonest values of a field, and how many entries have each"
+  const command = ofWorkspace(events, "values", what)
+  withTimes(reading(command.argument("<field>", "such as actor, action or metadata.currency")))
     .option("--limit <count>", "number of values, at most 50", countOf, 20)
     .notes(`${outputHelp}\nExample:\n  $ tallystick events values acme actor --from 7d`)
     .action(
@@ -309,14 +276,7 @@ function addValues(events: ProgramCommand, terminal: Terminal): void {
 }
 
 function addTimeline(events: ProgramCommand, terminal: Terminal): void {
-  withTimes(
-    reading(
-      events
-        .command("timeline")
-        .description("count how many entries occurred when")
-        .argument(...workspace),
-    ),
-  )
+  withTimes(reading(ofWorkspace(events, "timeline", "count how many entries occurred when")))
     .option("--buckets <count>", "number of spans of time, at most 240", countOf, 24)
     .addOption(
       new Option("--by <group>", "how the counts are divided")
@@ -342,10 +302,8 @@ interface TimelineFlags extends ReadFlags {
 // Receipts ----------------------------------------------------------------------------------------
 
 function addGet(receipts: ProgramCommand, terminal: Terminal): void {
-  receipts
-    .command("get")
-    .description("get a receipt with its entry, and check them as `verify` does")
-    .argument(...workspace)
+  const what = "get a receipt with its entry, and check them as `verify` does"
+  ofWorkspace(receipts, "get", what)
     .argument("<receipt>", "the receipt's id")
     .option(
       "--key <vkey>",
@@ -368,24 +326,22 @@ Example:
   $ tallystick receipts get acme rcp_01KB8JQ5T9QKX4M3W2P7N6V5B4C3D2F1G0HJ --key "$(cat log.vkey)" --out receipt.json`)
     .action(async (workspaceId: string, receipt: string, flags: GetFlags) => {
       const { getReceipt } = await import("./receipts-command.ts")
-      const { key: trustedKeys = [], out, json, url } = flags
-      const get = { trustedKeys, out, json }
-      process.exitCode = await getReceipt({ ...terminal, url }, workspaceId, receipt, get)
+      process.exitCode = await getReceipt(
+        { ...terminal, url: flags.url },
+        workspaceId,
+        receipt,
+        flags,
+      )
     })
 }
 
-interface GetFlags {
-  readonly key?: readonly string[]
-  readonly out?: string
-  readonly json: boolean
+interface GetFlags extends GetOptions {
   readonly url?: string
 }
 
 function addProof(receipts: ProgramCommand, terminal: Terminal): void {
-  receipts
-    .command("proof")
-    .description("print the proof of a receipt as a tlog-proof, which `verify` reads")
-    .argument(...workspace)
+  const what = "print the proof of a receipt as a tlog-proof, which `verify` reads"
+  ofWorkspace(receipts, "proof", what)
     .argument("<receipt>", "the receipt's id")
     .addOption(atUrl)
     .notes(`

@@ -2,6 +2,7 @@
 // neither blocks the ledger nor ends the process.
 
 import { write } from "node:fs"
+import { promisify } from "node:util"
 import type { Clock } from "../clock.ts"
 
 export interface LogOutput {
@@ -18,6 +19,8 @@ const againAfterMs = 20
 /** How long the end of the process waits for the last lines. */
 const lastWaitMs = 500
 
+const writeSome = promisify(write)
+
 /** Calls `lost` with the number of dropped lines once there is room again. */
 export function openLogOutput(
   file: number,
@@ -27,30 +30,31 @@ export function openLogOutput(
   let waiting: string[] = []
   let waitingBytes = 0
   let lostLines = 0
-  let isWriting = false
-  let ended = Promise.withResolvers<void>()
+  let writing: Promise<void> | undefined
 
-  const next = (): void => {
-    isWriting = waiting.length > 0
-    if (isWriting) {
+  const writeWaiting = async (): Promise<void> => {
+    while (waiting.length > 0) {
       const bytes = Buffer.from(waiting.join(""))
       waiting = []
       waitingBytes = 0
-      return send(bytes)
+      await writeAll(bytes)
+      if (waiting.length > 0 || lostLines === 0) continue
+      const count = lostLines
+      lostLines = 0
+      lost(count)
     }
-    const count = lostLines
-    lostLines = 0
-    if (count > 0) return lost(count)
-    ended.resolve()
-    ended = Promise.withResolvers()
+    writing = undefined
   }
-  const send = (bytes: Buffer): void =>
-    write(file, bytes, (error, count) => {
-      if (error?.code === "EAGAIN") return void clock.sleep(againAfterMs).then(() => send(bytes))
-      // Nobody reads it any more, or the disk is full, and there is no other place to report that.
-      if (error !== null || count === bytes.length) return next()
-      send(bytes.subarray(count))
-    })
+  const writeAll = async (bytes: Buffer): Promise<void> => {
+    for (let rest = bytes; rest.length > 0;)
+      try {
+        rest = rest.subarray((await writeSome(file, rest)).bytesWritten)
+      } catch (error) {
+        // Nobody reads it any more, or the disk is full, and there is no other place to report that.
+        if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return
+        await clock.sleep(againAfterMs)
+      }
+  }
 
   return {
     write(line) {
@@ -60,10 +64,10 @@ export function openLogOutput(
       }
       waiting.push(line)
       waitingBytes += line.length
-      if (!isWriting) next()
+      writing ??= writeWaiting()
     },
     async written() {
-      if (isWriting) await Promise.race([ended.promise, clock.sleep(lastWaitMs)])
+      if (writing !== undefined) await Promise.race([writing, clock.sleep(lastWaitMs)])
     },
   }
 }

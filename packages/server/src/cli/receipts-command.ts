@@ -16,10 +16,10 @@ import { textOf } from "../query/entry-columns.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { exitCodeOf, notVkey, textOf as textOfFinding } from "./verify-command.ts"
 
-interface Get {
+export interface GetOptions {
   /** Vkeys that the caller got from another source than the service. */
-  readonly trustedKeys: readonly string[]
-  readonly out: string | undefined
+  readonly key?: readonly string[]
+  readonly out?: string
   readonly json: boolean
 }
 
@@ -28,7 +28,7 @@ export async function getReceipt(
   terminal: AskingTerminal,
   workspaceId: string,
   receiptId: string,
-  { trustedKeys, out, json }: Get,
+  { key: trustedKeys = [], out, json }: GetOptions,
 ): Promise<number> {
   const unusable = trustedKeys.find((key) => parseVkey(key)?.type !== "log")
   if (unusable !== undefined) throw new ConfigError(`--key: ${printable(notVkey(unusable))}`)

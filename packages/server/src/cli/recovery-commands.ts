@@ -1,5 +1,7 @@
 // Commands that check, copy and recover a ledger: `fsck`, `export`, `backup`, `copy` and `resume`.
 
+import type { BackupFlags } from "./backup-command.ts"
+import type { FsckFlags } from "./fsck-command.ts"
 import { gathered, serviceUrl, someOf } from "./option-values.ts"
 import { whileRunning, whileStopped, type ProgramCommand } from "./program-command.ts"
 import type { Terminal } from "./terminal.ts"
@@ -12,12 +14,6 @@ export function addRecoveryCommands(program: ProgramCommand, terminal: Terminal)
   addFsck(program, terminal)
   addResume(program, terminal)
   addCopy(program, terminal)
-}
-
-interface FsckOptions {
-  readonly checkpoint?: readonly string[]
-  readonly pass?: readonly ("chain" | "contents" | "index")[]
-  readonly json: boolean
 }
 
 function addFsck(program: ProgramCommand, terminal: Terminal): void {
@@ -50,15 +46,9 @@ Exit codes: 0 everything is as it was written; 3 something is not; 1 the data ca
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick fsck --checkpoint /safe/checkpoint`)
-    .action(async (workspaces: string[], { checkpoint = [], pass, json }: FsckOptions) => {
+    .action(async (workspaces: string[], flags: FsckFlags) => {
       const { runFsck } = await import("./fsck-command.ts")
-      const { passes } = await import("../operator/fsck/fsck.ts")
-      process.exitCode = await runFsck(terminal, {
-        workspaces,
-        checkpoints: checkpoint,
-        passes: pass ?? passes,
-        json,
-      })
+      process.exitCode = await runFsck(terminal, workspaces, flags)
     })
 }
 
@@ -113,15 +103,10 @@ names the segments that it needs.
 
 Example:
   $ TALLYSTICK_DATA=/var/lib/tallystick tallystick backup /backups/tallystick-monday`)
-    .action(
-      async (target: string, without: { withoutSecrets: boolean; withoutArchive: boolean }) => {
-        const { runBackup } = await import("./backup-command.ts")
-        await runBackup(terminal, target, {
-          withSecrets: !without.withoutSecrets,
-          mayHaveArchive: !without.withoutArchive,
-        })
-      },
-    )
+    .action(async (target: string, flags: BackupFlags) => {
+      const { runBackup } = await import("./backup-command.ts")
+      await runBackup(terminal, target, flags)
+    })
 }
 
 function addCopy(program: ProgramCommand, terminal: Terminal): void {

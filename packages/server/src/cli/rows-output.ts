@@ -38,7 +38,10 @@ export function rowPrinter<Row>(
   }
 }
 
-/** Prints the names of the columns even if there are no rows. */
+/**
+ * Prints the names of the columns even if there are no rows. No cell can act as a formula, as in the
+ * `entries.csv` of an evidence pack.
+ */
 function csvPrinter<Row>(
   say: Terminal["say"],
   columns: number | undefined,
@@ -46,11 +49,12 @@ function csvPrinter<Row>(
 ): PrintRows<Row> {
   // A file gets the raw text. For a terminal, control characters are escaped.
   const cell = (text: string): string => (columns === undefined ? text : printable(text))
+  const line = (cells: readonly string[]): string => csvLine(cells, 2)
   let hasNames = false
   return (rows) => {
-    if (!hasNames) say(csvRow(fields.map(([name]) => name)))
+    if (!hasNames) say(line(fields.map(([name]) => name)))
     hasNames = true
-    for (const row of rows) say(csvRow(fields.map(([, valueOf]) => cell(textOf(valueOf(row))))))
+    for (const row of rows) say(line(fields.map(([, valueOf]) => cell(textOf(valueOf(row))))))
   }
 }
 
@@ -70,12 +74,4 @@ function tablePrinter<Row>(
     }
     say(format(cells))
   }
-}
-
-/**
- * In the form of RFC 4180. No cell can act as a formula, as in the `entries.csv` of an evidence
- * pack.
- */
-function csvRow(cells: readonly string[]): string {
-  return csvLine(cells, 2)
 }

@@ -1,6 +1,7 @@
 // Commands that ask the running service with the instance key: `keys`, `retention`, `erasures` and
 // `rotate`.
 
+import { definedOf } from "@tallystick/proof"
 import { gathered, secondsOf, serviceUrl, someOf } from "./option-values.ts"
 import type { ProgramCommand } from "./program-command.ts"
 import type { Terminal } from "./terminal.ts"
@@ -73,13 +74,8 @@ function addKeysCreate(keys: ProgramCommand, terminal: Terminal): void {
     .action(async (workspace: string, options: CreateOptions) => {
       const { createKey } = await import("./keys-command.ts")
       const { name, scope, project, expiresIn, url } = options
-      const request = {
-        name,
-        scopes: scope,
-        ...(project && { projectIds: project }),
-        ...(expiresIn !== undefined && { expiresInSeconds: expiresIn }),
-      }
-      await createKey({ ...terminal, url }, workspace, request)
+      const limits = definedOf({ projectIds: project, expiresInSeconds: expiresIn })
+      await createKey({ ...terminal, url }, workspace, { name, scopes: scope, ...limits })
     })
 }
 
@@ -171,14 +167,13 @@ function addErasuresRequest(erasures: ProgramCommand, terminal: Terminal): void 
     .action(async (workspace: string, id: string, options: ErasureOptions) => {
       const { requestErasure } = await import("./erasures-command.ts")
       const { reason, reference, type, entries, dryRun, url } = options
-      const request = {
-        subject: { id, ...(type && { types: type }) },
+      await requestErasure({ ...terminal, url }, workspace, {
+        subject: { id, ...definedOf({ types: type }) },
         reason,
-        ...(reference !== undefined && { reference }),
+        ...definedOf({ reference }),
         scope: entries ? "entries" : "fields",
         dryRun,
-      } as const
-      await requestErasure({ ...terminal, url }, workspace, request)
+      })
     })
 }
 
