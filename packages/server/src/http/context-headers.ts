@@ -6,23 +6,25 @@ import { LedgerError } from "../error.ts"
 import type { Context } from "../store/opened-entry.ts"
 import { headerName } from "./shapes/check.ts"
 
+/** Members of the context, and the header of each. */
+const texts = [
+  ["environment", "x-service-environment"],
+  ["server", "x-service-server"],
+  ["requestId", "x-request-id"],
+  ["sessionId", "x-session-id"],
+  ["traceId", "x-trace-id"],
+] as const
+
 export function contextOf(headers: IncomingHttpHeaders, charactersMax: number): Context {
-  const text = (header: string): string | undefined =>
-    contextText(header, headers[header], charactersMax)
-  const environment = text("x-service-environment")
-  const server = text("x-service-server")
-  const requestId = text("x-request-id")
-  const sessionId = text("x-session-id")
-  const traceId = text("x-trace-id")
-  const traceparent = traceparentOf(headers["traceparent"])
-  return {
-    ...(environment !== undefined && { environment }),
-    ...(server !== undefined && { server }),
-    ...(requestId !== undefined && { requestId }),
-    ...(sessionId !== undefined && { sessionId }),
-    ...(traceId !== undefined && { traceId }),
-    ...(traceparent !== undefined && { traceparent }),
+  const context: { -readonly [Name in keyof Context]: Context[Name] } = {}
+  for (const [name, header] of texts) {
+    const text = contextText(header, headers[header], charactersMax)
+    if (text !== undefined) context[name] = text
   }
+  const { traceparent } = headers
+  if (typeof traceparent === "string" && traceparentForm.test(traceparent))
+    context.traceparent = traceparent
+  return context
 }
 
 /**
@@ -30,10 +32,6 @@ export function contextOf(headers: IncomingHttpHeaders, charactersMax: number): 
  * as the recommendation says: a program between the client and us may have made it.
  */
 const traceparentForm = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/
-
-function traceparentOf(value: string | string[] | undefined): string | undefined {
-  return typeof value === "string" && traceparentForm.test(value) ? value : undefined
-}
 
 function contextText(
   header: string,

@@ -63,6 +63,11 @@ export function createInstruments(registry: Registry) {
   return {
     counter: (name: Name, ...labelNames: string[]) =>
       new Counter({ name, help: help[name], labelNames, registers }),
+    /** Counts events, or what each of them has. */
+    counting: (name: Name): ((more?: number) => void) => {
+      const counter = new Counter({ name, help: help[name], registers })
+      return (more = 1) => counter.inc(more)
+    },
     /** `collect` is called at each scrape. */
     gauge: (
       name: Name,

@@ -51,11 +51,9 @@ export function createMetrics(gauges: Gauges) {
     requestSeconds,
   )
   const instruments = createInstruments(registry)
-  const { counter } = instruments
+  const { counter, counting } = instruments
   describeService(instruments, gauges)
   describeProcess(registry, gauges.clock)
-  const failures = counter("tallystick_failures_total")
-  const { commit, lastCommits, entry, replay, failedLogin } = countWrites(instruments)
   const audited = countAudit(instruments, gauges.clock)
   const exports = counter("tallystick_exported_entries_total", "format")
   // Each format has a series before its first export.
@@ -63,15 +61,12 @@ export function createMetrics(gauges: Gauges) {
   const following = countFollowing(instruments, gauges.clock, audited.left)
   return {
     /** A request failed for a reason that its caller did not cause. */
-    failure: () => failures.inc(),
+    failure: counting("tallystick_failures_total"),
     request: durations.observe,
-    commit,
-    entry,
-    replay,
+    ...countWrites(instruments),
     ...following,
     audited: audited.audited,
-    integrityFailure: audited.integrityFailure,
-    failedLogin,
+    integrityFailure: counting("tallystick_integrity_failures_total"),
     ...countExpiry(instruments),
     ...countErasures(instruments),
     packed: countPacking(instruments),
@@ -80,7 +75,6 @@ export function createMetrics(gauges: Gauges) {
     ...countArchiving(instruments),
     // Anyone may ask, as often as they like, and a text takes a millisecond of the main thread.
     text: singleFlight(async () => (await registry.metrics()) + durations.text()),
-    lastCommits,
   }
 }
 
@@ -105,12 +99,10 @@ function describeService({ gauge }: Instruments, { version, queued, storage }: G
   )
 }
 
-function countWrites({ counter, histogram }: Instruments) {
+function countWrites({ counter, counting, histogram }: Instruments) {
   const commits = histogram("tallystick_commit_duration_seconds", commitSeconds)
   const sizes = histogram("tallystick_commit_entries", entriesPerCommit)
   const entries = counter("tallystick_entries_total", "lane")
-  const replays = counter("tallystick_replays_total")
-  const failedLogins = counter("tallystick_failed_logins_total")
   const last: number[] = []
   let committed = 0
   return {
@@ -122,38 +114,36 @@ function countWrites({ counter, histogram }: Instruments) {
       sizes.observe(count)
     },
     entry: (lane: string) => entries.inc({ lane }),
-    replay: () => replays.inc(),
-    failedLogin: () => failedLogins.inc(),
+    replay: counting("tallystick_replays_total"),
+    failedLogin: counting("tallystick_failed_logins_total"),
   }
 }
 
-function countExpiry({ counter }: Instruments) {
-  const runs = counter("tallystick_expiry_runs_total")
-  const failures = counter("tallystick_expiry_failures_total")
-  const bodies = counter("tallystick_expired_bodies_total")
-  const held = counter("tallystick_expiry_held_total")
+function countExpiry({ counting }: Instruments) {
+  const run = counting("tallystick_expiry_runs_total")
+  const destroyed = counting("tallystick_expired_bodies_total")
+  const keptByHold = counting("tallystick_expiry_held_total")
   return {
     /** The contents of a workspace that had passed their time were destroyed. */
-    expired: (result: { readonly entries: number; readonly held: number }) => {
-      runs.inc()
-      bodies.inc(result.entries)
-      held.inc(result.held)
+    expired: ({ entries, held }: { readonly entries: number; readonly held: number }) => {
+      run()
+      destroyed(entries)
+      keptByHold(held)
     },
-    expiryFailed: () => failures.inc(),
+    expiryFailed: counting("tallystick_expiry_failures_total"),
   }
 }
 
-function countErasures({ counter }: Instruments) {
-  const done = counter("tallystick_erasures_total")
-  const entries = counter("tallystick_erased_entries_total")
-  const failures = counter("tallystick_erasure_failures_total")
+function countErasures({ counting }: Instruments) {
+  const done = counting("tallystick_erasures_total")
+  const lost = counting("tallystick_erased_entries_total")
   return {
     /** An erasure is done, of so many entries. */
-    erased: (count: number) => {
-      done.inc()
-      entries.inc(count)
+    erased: (entries: number) => {
+      done()
+      lost(entries)
     },
-    erasureFailed: () => failures.inc(),
+    erasureFailed: counting("tallystick_erasure_failures_total"),
   }
 }
 
@@ -226,20 +216,19 @@ function countFollowing(
   }
 }
 
-function countPacking({ counter }: Instruments): FollowerMetrics["packed"] {
-  const entries = counter("tallystick_packed_entries_total")
-  const bytes = counter("tallystick_packed_bytes_total")
-  return (count, length) => {
-    entries.inc(count)
-    bytes.inc(length)
+function countPacking({ counting }: Instruments): FollowerMetrics["packed"] {
+  const packed = counting("tallystick_packed_entries_total")
+  const written = counting("tallystick_packed_bytes_total")
+  return (entries, bytes) => {
+    packed(entries)
+    written(bytes)
   }
 }
 
-function countArchiving({ counter, gauge }: Instruments) {
+function countArchiving({ counting, gauge }: Instruments) {
   const segments = gauge("tallystick_archive_segments")
   const bytes = gauge("tallystick_archive_bytes")
   const overdue = gauge("tallystick_archive_overdue_seconds")
-  const failures = counter("tallystick_archive_failures_total")
   return {
     /** A sweep of the archiver over all workspaces has ended. */
     archived(state: {
@@ -251,13 +240,12 @@ function countArchiving({ counter, gauge }: Instruments) {
       bytes.set(state.bytes)
       overdue.set(state.overdueMs / 1000)
     },
-    archiveFailure: () => failures.inc(),
+    archiveFailure: counting("tallystick_archive_failures_total"),
   }
 }
 
-function countAudit({ counter, gauge }: Instruments, clock: Clock) {
-  const failures = counter("tallystick_integrity_failures_total")
-  const verified = counter("tallystick_audit_verified_entries_total")
+function countAudit({ counting, gauge }: Instruments, clock: Clock) {
+  const verified = counting("tallystick_audit_verified_entries_total")
   const failed = gauge("tallystick_audit_failed_entries")
   const unread = gauge("tallystick_audit_unread_workspaces")
   const round = gauge("tallystick_audit_round")
@@ -268,7 +256,7 @@ function countAudit({ counter, gauge }: Instruments, clock: Clock) {
   )
   return {
     audited: (summary: AuditSummary) => {
-      verified.inc(summary.verified - (last?.verified ?? 0))
+      verified(summary.verified - (last?.verified ?? 0))
       failed.set(summary.failed)
       unread.set(summary.unread)
       round.set(summary.round)
@@ -276,6 +264,5 @@ function countAudit({ counter, gauge }: Instruments, clock: Clock) {
       last = summary
     },
     left: () => last?.left ?? 0,
-    integrityFailure: () => failures.inc(),
   }
 }

@@ -13,29 +13,16 @@ export function describeProcess(registry: Registry, clock: Clock): void {
   countProcessorTime(registry)
   const gauge = gaugesOf(registry)
   const startedAt = clock.now() / 1000 - process.uptime()
-  gauge(
-    "process_start_time_seconds",
-    "When the process started, in seconds since 1970",
-    () => startedAt,
-  )
-  gauge("process_resident_memory_bytes", "Resident memory of the process", () =>
-    process.memoryUsage.rss(),
-  )
-  gauge(
-    "nodejs_heap_size_total_bytes",
-    "Heap of the main thread, all of it",
-    () => process.memoryUsage().heapTotal,
-  )
-  gauge(
-    "nodejs_heap_size_used_bytes",
-    "Heap of the main thread that is used",
-    () => process.memoryUsage().heapUsed,
-  )
-  gauge(
-    "nodejs_external_memory_bytes",
-    "Memory outside the heap that objects of the main thread hold",
-    () => process.memoryUsage().external,
-  )
+  const since = "When the process started, in seconds since 1970"
+  gauge("process_start_time_seconds", since, () => startedAt)
+  const memory = (name: string, help: string, part: keyof NodeJS.MemoryUsage): void =>
+    gauge(name, help, () => process.memoryUsage()[part])
+  const rss = (): number => process.memoryUsage.rss()
+  gauge("process_resident_memory_bytes", "Resident memory of the process", rss)
+  memory("nodejs_heap_size_total_bytes", "Heap of the main thread, all of it", "heapTotal")
+  memory("nodejs_heap_size_used_bytes", "Heap of the main thread that is used", "heapUsed")
+  const external = "Memory outside the heap that objects of the main thread hold"
+  memory("nodejs_external_memory_bytes", external, "external")
   if (process.platform === "linux") {
     gauge("process_open_fds", "Open file descriptors, connections among them", openDescriptors)
     gauge("process_max_fds", "File descriptors that may be open", maxDescriptors)
@@ -59,11 +46,11 @@ function gaugesOf(registry: Registry): AddGauge {
 }
 
 function countProcessorTime(registry: Registry): void {
-  const counter = (name: string, help: string, microseconds: (used: NodeJS.CpuUsage) => number) => {
+  const counter = (name: string, kind: string, microseconds: (used: NodeJS.CpuUsage) => number) => {
     let counted = 0
     new Counter({
       name,
-      help,
+      help: `Processor time ${kind}, in all threads`,
       registers: [registry],
       collect() {
         const used = microseconds(process.cpuUsage())
@@ -72,21 +59,10 @@ function countProcessorTime(registry: Registry): void {
       },
     })
   }
-  counter(
-    "process_cpu_user_seconds_total",
-    "Processor time of the program itself, in all threads",
-    ({ user }) => user,
-  )
-  counter(
-    "process_cpu_system_seconds_total",
-    "Processor time of the system for the program, in all threads",
-    ({ system }) => system,
-  )
-  counter(
-    "process_cpu_seconds_total",
-    "Processor time of both kinds, in all threads",
-    ({ user, system }) => user + system,
-  )
+  const [ofProgram, ofSystem] = ["of the program itself", "of the system for the program"]
+  counter("process_cpu_user_seconds_total", ofProgram, ({ user }) => user)
+  counter("process_cpu_system_seconds_total", ofSystem, ({ system }) => system)
+  counter("process_cpu_seconds_total", "of both kinds", ({ user, system }) => user + system)
 }
 
 /** The delay of the main thread's event loop. Each scrape starts a new measurement. */
