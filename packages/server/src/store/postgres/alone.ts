@@ -49,27 +49,26 @@ export interface Alone {
  * with each connection. So of two that begin at once, at least one sees the other.
  */
 export async function requireAlone(url: string): Promise<Alone> {
-  const tool = await openTool(url, { lost: lostLock })
-  try {
-    const beganMs = systemClock.elapsed()
-    for (;;) {
-      const uses = await usesNow(tool)
-      // Without the lock at first, which a service that runs would meet.
-      const found = uses.connections + uses.leases === 0 ? await locked(tool) : uses
-      if (found === undefined) return tool
-      const { connections, leases } = found
-      const waitedMs = systemClock.elapsed() - beganMs
-      if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
-        throw new StartError(
-          connections + leases === 0
-            ? "another command of tallystick has the database alone; run this when it has ended"
-            : `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
-        )
-      await systemClock.sleep(lookEveryMs)
+  await using opening = new AsyncDisposableStack()
+  const tool = opening.use(closing(await openTool(url, { lost: lostLock })))
+  const beganMs = systemClock.elapsed()
+  for (;;) {
+    const uses = await usesNow(tool)
+    // Without the lock at first, which a service that runs would meet.
+    const found = uses.connections + uses.leases === 0 ? await locked(tool) : uses
+    if (found === undefined) {
+      opening.move()
+      return tool
     }
-  } catch (error) {
-    await tool.close()
-    throw error
+    const { connections, leases } = found
+    const waitedMs = systemClock.elapsed() - beganMs
+    if (waitedMs > (connections > 0 ? closedWithinMs : leaseMs + closedWithinMs))
+      throw new StartError(
+        connections + leases === 0
+          ? "another command of tallystick has the database alone; run this when it has ended"
+          : `another tallystick is using the database (${connections} connections, ${leases} leases); stop every service that uses it first`,
+      )
+    await systemClock.sleep(lookEveryMs)
   }
 }
 
@@ -131,34 +130,22 @@ export async function beginPostgresLedger(url: string, act: () => void): Promise
 
 /** A connection to a ledger. Throws if the database has none, or one of another layout. */
 export async function openLedger(...asked: Parameters<typeof openTool>): Promise<ToolConnection> {
-  const tool = await openTool(...asked)
-  try {
-    await requireLedger(tool)
-    return tool
-  } catch (error) {
-    await tool.close()
-    throw error
-  }
+  await using opening = new AsyncDisposableStack()
+  const tool = opening.use(closing(await openTool(...asked)))
+  await requireLedger(tool)
+  opening.move()
+  return tool
 }
 
 /** The same, and until it is closed, the database has no other user. */
 export async function openLedgerAlone(
   ...asked: Parameters<typeof openTool>
 ): Promise<ToolConnection> {
-  const alone = await requireAlone(asked[0])
-  try {
-    const tool = await openLedger(...asked)
-    return {
-      ...tool,
-      async close() {
-        await tool.close()
-        await alone.close()
-      },
-    }
-  } catch (error) {
-    await alone.close()
-    throw error
-  }
+  await using opening = new AsyncDisposableStack()
+  opening.use(closing(await requireAlone(asked[0])))
+  const tool = opening.use(closing(await openLedger(...asked)))
+  const opened = opening.move()
+  return { ...tool, close: () => opened.disposeAsync() }
 }
 
 async function requireLedger({ rows }: Queries): Promise<void> {

@@ -13,24 +13,13 @@ import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-do
 const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
 
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
-  const alone = await requireAlone(url)
-  try {
-    await emptyDerived(url)
-  } catch (error) {
-    await alone.close()
-    throw error
-  }
-  const watched = openPostgresWatched(url, true)
-  const filing = openPostgresFiling(url, true)
-  return {
-    watched,
-    filing,
-    async close() {
-      await filing.close()
-      await watched.close()
-      await alone.close()
-    },
-  }
+  await using opening = new AsyncDisposableStack()
+  opening.use(closing(await requireAlone(url)))
+  await emptyDerived(url)
+  const watched = opening.use(closing(openPostgresWatched(url, true)))
+  const filing = opening.use(closing(openPostgresFiling(url, true)))
+  const opened = opening.move()
+  return { watched, filing, close: () => opened.disposeAsync() }
 }
 
 async function emptyDerived(url: string): Promise<void> {

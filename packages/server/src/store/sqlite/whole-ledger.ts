@@ -11,7 +11,7 @@ import { hasContent, requireLedger, versionOf } from "./database.ts"
 import { readFormerJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { partReads } from "./part-tables.ts"
-import { indexReads, journalReads, logName, readerOf } from "./reads.ts"
+import { indexReads, journalReads, logName, promised, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
 import { repeatedValues } from "./repeated-values.ts"
 import { runChecks } from "./run-checks.ts"
@@ -27,49 +27,37 @@ const entriesPerRead = 64
 /** With `alone`, no service may run meanwhile. Otherwise it reads a snapshot of this moment. */
 export function openSqliteWhole(folder: string, { alone }: { readonly alone: boolean }): Whole {
   requireLedger(folder)
-  const lock = alone ? lockFolder(folder) : undefined
-  const opened: DatabaseSync[] = []
+  using opening = new DisposableStack()
+  if (alone) opening.use(lockFolder(folder))
   const open = (file: string): DatabaseSync | undefined => {
     if (!hasContent(join(folder, file))) return undefined
-    const database = openStill(join(folder, file))
-    opened.push(database)
+    const database = opening.use(openStill(join(folder, file)))
     // Sorting a large ledger does not fit into memory.
     database.exec("PRAGMA temp_store = FILE;")
     return database
   }
-  const close = async (): Promise<void> => {
-    for (const database of opened) database.close()
-    lock?.[Symbol.dispose]()
+  // The derived files are opened first, so that they contain nothing that the journal lacks.
+  const [found, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
+  // The next start rebuilds it.
+  const search = found && versionOf(found) < segmentsSince ? undefined : found
+  if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
+  readFormerJournal(journal)
+  const right = { frames: [] as number[], disclosures: [] as number[] }
+  const whole = {
+    ...readsOf(journal, {
+      frame: (version) => right.frames.push(version),
+      disclosures: (version) => right.disclosures.push(version),
+    }),
+    entriesPerRead,
+    isCopy: isMarked(journal),
+    names: { journal: "journal.db", index: "index.db", search: "search.db" },
+    index: index && indexOf(index, journal),
+    ...segmentsIn(search),
+    strays: straysIn(journal, index, search),
+    unpacked: () => ({ frames: right.frames.splice(0), disclosures: right.disclosures.splice(0) }),
   }
-  try {
-    // The derived files are opened first, so that they contain nothing that the journal lacks.
-    const [found, index, journal] = [open("search.db"), open("index.db"), open("journal.db")]
-    // The next start rebuilds it.
-    const search = found && versionOf(found) < segmentsSince ? undefined : found
-    if (journal === undefined) throw new StartError(`there is no ledger in ${folder}`)
-    readFormerJournal(journal)
-    const right = { frames: [] as number[], disclosures: [] as number[] }
-    return {
-      ...readsOf(journal, {
-        frame: (version) => right.frames.push(version),
-        disclosures: (version) => right.disclosures.push(version),
-      }),
-      entriesPerRead,
-      isCopy: isMarked(journal),
-      names: { journal: "journal.db", index: "index.db", search: "search.db" },
-      index: index && indexOf(index, journal),
-      ...segmentsIn(search),
-      strays: straysIn(journal, index, search),
-      unpacked: () => ({
-        frames: right.frames.splice(0),
-        disclosures: right.disclosures.splice(0),
-      }),
-      close,
-    }
-  } catch (error) {
-    void close()
-    throw error
-  }
+  const opened = opening.move()
+  return { ...whole, close: async () => opened.dispose() }
 }
 
 function readsOf(
@@ -153,23 +141,16 @@ const listedBytes = 100
 
 function segmentsIn(search: DatabaseSync | undefined): Pick<Whole, "segments" | "part"> {
   if (search === undefined) return { segments: async () => [], part: async () => undefined }
-  const reads = segmentReads(search)
-  return {
-    segments: async (workspace) => reads.list(workspace),
-    part: async (...asked) => reads.part(...asked),
-  }
+  const { list, part } = promised(segmentReads(search), "list", "part")
+  return { segments: list, part }
 }
 
 function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
-  const reads = indexReads(index)
   const tiles = index.prepare(
     "SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile",
   )
   return {
-    position: async (workspace) => reads.position(workspace),
-    tree: async (...asked) => reads.tree(...asked),
-    checkpoint: async (...asked) => reads.checkpoint(...asked),
-    tiles: async (...asked) => reads.tiles(...asked),
+    ...promised(indexReads(index), "position", "tree", "checkpoint", "tiles"),
     async *allTiles(workspace, epoch) {
       for (const row of tiles.iterate(logName(workspace, epoch))) {
         const { level, tile, hashes } = row
