@@ -4,6 +4,7 @@
 
 import { hash } from "node:crypto"
 import { kindOf, kinds, recordBytes } from "@tallystick/proof"
+import { bufferOf } from "../../runtime/buffer-of.ts"
 import type { Stored } from "../entries.ts"
 import { instantOf } from "../instant.ts"
 import type { EntryPoster, IdField } from "./entry-poster.ts"
@@ -66,15 +67,7 @@ const systemBytes = Buffer.from(systemProject)
 const digestsName = Buffer.from("_sd")
 const kindNames = new Map(Object.keys(kinds).map((kind) => [kind, Buffer.from(kind)]))
 
-const membersOfBody = [
-  ...saidTexts,
-  "_sd",
-  "actor",
-  "target",
-  "metadata",
-  "keyId",
-  "userVisible",
-] as const
+const membersOfBody = ["_sd", "actor", "target", "metadata", "keyId", "userVisible"] as const
 const membersOfParty = ["_sd", "id", "type", "email", "name"] as const
 const membersOfContext = ["traceId", "keyId"] as const
 
@@ -98,7 +91,6 @@ export class EntryScanner {
   readonly #key: number
   readonly #metadata: PathNode
   readonly #nameless: PathNode
-  readonly #bodyMembers = membersOf(membersOfBody)
   readonly #partyMembers = membersOf(membersOfParty)
   readonly #contextMembers = membersOf(membersOfContext)
   readonly #claimNames = new NameList((name) => name)
@@ -110,15 +102,12 @@ export class EntryScanner {
   /** These are packed disclosures. */
   #isPacked = false
   readonly #span: Span = spanOf()
-  readonly #said: Readonly<Record<(typeof saidTexts)[number], Span>> = {
-    id: spanOf(),
-    receipt: spanOf(),
-    projectId: spanOf(),
-    action: spanOf(),
-    occurredAt: spanOf(),
-    source: spanOf(),
-    lane: spanOf(),
-  }
+  readonly #said = saidSpans()
+  /** The members of a body: the place of a text, or the name of another one that is known. */
+  readonly #bodyMembers = new NameList(
+    (name) =>
+      new Map(Object.entries(this.#said)).get(name) ?? membersOfBody.find((one) => one === name),
+  )
   /** What every body has. */
   readonly #needed: readonly Span[]
   #scratch: Buffer = Buffer.alloc(4096)
@@ -204,10 +193,10 @@ export class EntryScanner {
   /** Whether it is visible to its people. */
   #body(): boolean {
     let isVisible = false
-    const said = this.#said
     this.#expect(openBrace)
     do {
-      switch (this.#memberName(this.#bodyMembers)) {
+      const member = this.#memberName(this.#bodyMembers)
+      switch (member) {
         case "_sd":
           this.#digestsOf(this.#ofBody)
           break
@@ -228,29 +217,11 @@ export class EntryScanner {
           isVisible = this.#bytes[this.#at] === 0x74
           this.#skip(0)
           break
-        case "id":
-          this.#string(said.id)
-          break
-        case "receipt":
-          this.#string(said.receipt)
-          break
-        case "projectId":
-          this.#string(said.projectId)
-          break
-        case "action":
-          this.#string(said.action)
-          break
-        case "occurredAt":
-          this.#string(said.occurredAt)
-          break
-        case "source":
-          this.#string(said.source)
-          break
-        case "lane":
-          this.#string(said.lane)
-          break
         case undefined:
           this.#skip(0)
+          break
+        default:
+          this.#string(member)
       }
     } while (this.#hasMore(closeBrace))
     return isVisible
@@ -730,15 +701,15 @@ function memberGroups(
   }
 }
 
+function saidSpans(): Readonly<Record<(typeof saidTexts)[number], Span>> {
+  const spans = saidTexts.map((name) => [name, spanOf()])
+  return Object.fromEntries(spans) as Record<(typeof saidTexts)[number], Span> // every name is given
+}
+
 function spanOf(): Span {
   return { start: 0, end: 0, isPlain: true }
 }
 
 function placeOf(owner: Owner): Place {
   return { owner, count: 0, start: 0, left: 0 }
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  if (Buffer.isBuffer(bytes)) return bytes
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
