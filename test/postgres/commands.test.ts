@@ -712,7 +712,13 @@ test(
     await signed(service, acme, 306)
     assert.equal(await service.end(), 0)
 
-    // While none runs: the export is recorded in the database itself.
+    // While none runs: the export is recorded in the database itself, which a standby would refuse.
+    const readOnly = `${url}?options=-c%20default_transaction_read_only=on`
+    const { errors } = await tallystick(["export", acme.id, exported], {
+      ...settings,
+      TALLYSTICK_DATABASE_URL: readOnly,
+    })
+    assert.match(errors, /^tallystick: the database takes no writes; nothing was recorded: .*\n$/)
     assert.match(
       await done(["export", acme.id, exported], settings),
       /^306 entries of .*, 1 of them new/,

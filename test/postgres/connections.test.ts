@@ -1,8 +1,14 @@
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
 import test, { after } from "node:test"
+import { defaultLimits } from "../../packages/server/src/limits.ts"
+import { closing } from "../../packages/server/src/runtime/closing.ts"
+import { write } from "../../packages/server/src/store/contract/written-entries.ts"
+import { expectChain } from "../../packages/server/src/store/expect-chain.ts"
 import { isPostgresInUse } from "../../packages/server/src/store/postgres/alone.ts"
 import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
+import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
+import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
 import { eventually } from "../service.ts"
 
@@ -20,7 +26,7 @@ const asMany = (ask: () => Promise<unknown>) =>
 async function limited(
   connections: number,
   whole?: string,
-): Promise<AsyncDisposable & { readonly url: string }> {
+): Promise<AsyncDisposable & { readonly url: string; readonly role: string }> {
   const url = new URL(whole ?? (await postgres.createDatabase()))
   const role = `limited_${randomBytes(6).toString("hex")}`
   const admin = url.href
@@ -33,8 +39,9 @@ async function limited(
   url.password = "few"
   return {
     url: url.href,
+    role,
     async [Symbol.asyncDispose]() {
-      await askDatabase(admin, `DROP ROLE ${role}`)
+      await askDatabase(admin, `DROP OWNED BY ${role}; DROP ROLE ${role}`)
     },
   }
 }
@@ -98,19 +105,74 @@ test("parameters of the address replace no setting of ours, and commands still f
     return row?.[0]
   }
   url.search =
-    "application_name=mine&statement_timeout=0&options=-c%20work_mem=1234kB%20-c%20jit=on%20-c%20idle_session_timeout=500"
+    "application_name=mine&statement_timeout=0&options=-c%20work_mem=1234kB%20-c%20jit=on%20-c%20standard_conforming_strings=off%20-c%20idle_session_timeout=500"
   const database = openDatabase({ url: url.href, connections: 1 })
   assert.deepEqual(
     await Promise.all(
-      ["work_mem", "jit", "statement_timeout", "idle_session_timeout", "tcp_keepalives_idle"].map(
-        setting,
-      ),
+      [
+        "work_mem",
+        "jit",
+        "standard_conforming_strings",
+        "statement_timeout",
+        "idle_session_timeout",
+        "tcp_keepalives_idle",
+      ].map(setting),
     ),
-    ["1234kB", "off", "6s", "0", "10"],
+    ["1234kB", "off", "on", "6s", "0", "10"],
   )
   assert.equal(await isPostgresInUse(url.href), true)
   await database.close()
   // A command does not take itself for a service.
   url.search = "application_name=tallystick"
   await eventually("nobody uses it", async () => !(await isPostgresInUse(url.href)))
+})
+
+test("a role that may not write: a start names the tables, and a server refuses what was not recorded", async () => {
+  const url = await postgres.createDatabase()
+  await migrate(url)
+  await using limit = await limited(20, url)
+  await askDatabase(url, `ALTER ROLE ${limit.role} RESET synchronous_commit`)
+  const open = () =>
+    openPostgres(
+      {
+        databaseUrl: limit.url,
+        limits: defaultLimits,
+        archive: { kind: "folder", path: "/nowhere" },
+      },
+      assert.fail,
+    )
+  const inSchema = `ON ALL TABLES IN SCHEMA tallystick`
+  await askDatabase(url, `GRANT SELECT, INSERT, UPDATE, DELETE ${inSchema} TO ${limit.role}`)
+  await assert.rejects(open(), /lacks rights to audits, .*, uses in the schema tallystick: make it/)
+  await askDatabase(url, `GRANT USAGE ON SCHEMA tallystick TO ${limit.role}`)
+  await using store = closing(await open())
+  await store.ready()
+  await write(store, "acme", ["first"])
+  for (const [lost, back, reason] of [
+    [
+      `REVOKE INSERT ON tallystick.entries FROM ${limit.role}`,
+      `GRANT INSERT ON tallystick.entries TO ${limit.role}`,
+      /lacks rights to entries in/,
+    ],
+    [
+      `ALTER ROLE ${limit.role} SET default_transaction_read_only = on`,
+      `ALTER ROLE ${limit.role} RESET default_transaction_read_only`,
+      /is read-only, as a standby is/,
+    ],
+  ] as const) {
+    await askDatabase(url, lost)
+    await postgres.terminateBackends()
+    await assert.rejects(store.ready(), reason)
+    await assert.rejects(write(store, "acme", ["second"]), { code: "read_only" })
+    await askDatabase(url, back)
+    await postgres.terminateBackends()
+    await eventually("it takes writes again", () =>
+      store.ready().then(
+        () => true,
+        () => false,
+      ),
+    )
+  }
+  await write(store, "acme", ["second"])
+  await expectChain(store.journal, "acme")
 })

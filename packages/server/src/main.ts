@@ -184,7 +184,7 @@ try {
     error instanceof ConfigError ||
     error instanceof StartError ||
     error instanceof ArchiveFailure ||
-    isArchiveAway(error) ||
+    error instanceof LedgerError ||
     isOfTheSystem(error) ||
     (error instanceof Error && (isDiskFull(error) || isUnreadable(error)))
   terminal.remark(
@@ -216,11 +216,13 @@ function inOneLine(text: string): string {
 }
 
 function sentenceOf(error: Error): string {
-  if (isArchiveAway(error)) return whatIsAway(error)
+  if (isArchiveAway(error))
+    return `${withCause(error)}; tallystick archive verify names everything that is missing`
   if (isUnreadable(error))
     return `a file of the data cannot be read (${error.message}): keep the data unchanged, look at the disk, and restore a backup; index.db and search.db may be removed, because a start makes them again`
   if (isDiskFull(error))
     return "the disk of the data is full, or nearly: make room, and run this again"
+  if (error instanceof LedgerError) return withCause(error)
   return isDenied(error)
     ? `${error.message}; run this as the account that owns it, or change its owner or its permissions`
     : error.message
@@ -250,10 +252,8 @@ function errcodeOf(error: unknown): number | undefined {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) : undefined
 }
 
-/** Names the first file that cannot be read. */
-function whatIsAway({ message, cause }: LedgerError): string {
-  const why = cause instanceof Error ? `: ${cause.message}` : ""
-  return `${message}${why}; tallystick archive verify names everything that is missing`
+function withCause({ message, cause }: LedgerError): string {
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
 /** An error of the system, such as a full disk: its message names the call and the path. */

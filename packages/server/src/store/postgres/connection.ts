@@ -72,6 +72,7 @@ const usual = optionsOf([
   "enable_hashjoin=off",
   "enable_mergejoin=off",
   "jit=off",
+  "standard_conforming_strings=on",
   "idle_session_timeout=0",
   "tcp_keepalives_idle=10",
   "tcp_keepalives_interval=5",

@@ -5,13 +5,21 @@ import { LedgerError } from "../../error.ts"
 import type { DatabaseState } from "../store.ts"
 import type { Database } from "./connection.ts"
 
+/** The tables of a ledger that the role may not use; null if there are none. */
+export const closedTables = `
+  SELECT string_agg(c.relname, ', ' ORDER BY c.relname) AS tables
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = 'tallystick' AND c.relkind IN ('r', 'p')
+    AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+             AND has_table_privilege(c.oid, 'INSERT'))`
+
 const stateNow = `
   SELECT pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
          current_setting('synchronous_commit'), current_setting('server_version'),
          current_setting('synchronous_standby_names'),
          CASE WHEN pg_has_role('pg_read_all_stats', 'USAGE') THEN
            (SELECT count(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))
-         END`
+         END, (${closedTables})`
 const deadNodes = `SELECT nodename || ':' || nodeport FROM run_command_on_workers('SELECT 1')
   WHERE NOT success ORDER BY 1`
 /** A node that hangs must not make the answer about the others fail. */
@@ -29,9 +37,11 @@ export async function stateOf(
     database.rows(stateNow),
     isCluster ? deadNodesOf(database, clock) : [],
   ])
-  const [isReadOnly, commit, version, names, standbys] = row
+  const [isReadOnly, commit, version, names, standbys, closed] = row
   if (isReadOnly !== false)
     throw new LedgerError("ledger_unavailable", "the database is read-only, as a standby is")
+  if (typeof closed === "string")
+    throw new LedgerError("ledger_unavailable", closedSentence(closed))
   if (commit !== "on" && commit !== "remote_apply")
     throw new LedgerError(
       "ledger_unavailable",
@@ -44,6 +54,10 @@ export async function stateOf(
     unreachableNodes: dead?.length,
     detail: `PostgreSQL ${String(version)}; ${sentenceOf(synchronousStandbys)}${sentenceOfNodes(dead)}`,
   }
+}
+
+export function closedSentence(tables: string): string {
+  return `the role of the database lacks rights to ${tables} in the schema tallystick: make it the owner of the schema and its tables`
 }
 
 /** Undefined if it is unknown, because a node does not answer in time. */

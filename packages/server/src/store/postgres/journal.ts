@@ -267,6 +267,11 @@ function refusalOf(error: unknown, isCluster: boolean): LedgerError | undefined 
     return new LedgerError("storage_full", "the database's disk is full; nothing was recorded", {
       cause: error,
     })
+  // A transaction that may only read, such as on a standby, and a right that is missing.
+  if (/^(25006|42501)$/.test(code))
+    return new LedgerError("read_only", "the database takes no writes; nothing was recorded", {
+      cause: error,
+    })
   // A coordinator gives up a statement that its node may have committed, or commits meanwhile.
   if (code === timedOut && isCluster) return undefined
   // Deadlocks, and timeouts of locks and statements. No timeout ends a commit.

@@ -8,6 +8,7 @@ import { Client } from "pg"
 import { systemClock } from "../../clock.ts"
 import { detailOf, StartError } from "../../error.ts"
 import { addressOf, beginAcrossNodes, codeOf, unlimited } from "./connection.ts"
+import { closedSentence, closedTables } from "./database-state.ts"
 
 /** The errors of a migration while another process runs the same one: existing names, and locks. */
 const meanwhile = /^(23505|42P06|42P07|42710|42723|40001|40P01|XX000)$/
@@ -172,6 +173,9 @@ async function requireSettings(client: Client): Promise<string> {
         `the database has ${name} = ${value}, with which acknowledged entries could be lost; set it to ${form.source.replace(/[\^$()]/g, "").replace("|", " or ")}`,
       )
   }
+  const { rows } = await client.query<{ tables: string | null }>(closedTables)
+  const [{ tables } = { tables: null }] = rows
+  if (tables !== null) throw new StartError(closedSentence(tables))
   return version
 }
 
