@@ -7,6 +7,7 @@
 // existing connections.
 
 import { hash } from "node:crypto"
+import { Socket } from "node:net"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
 import { detailOf, LedgerError, StartError } from "../../error.ts"
@@ -310,8 +311,8 @@ export async function openTool(
   const client = new BinaryClient({
     ...addressOf(url, name, `${usual} ${unlimited}`),
     connectionTimeoutMillis: connectTimeoutMs,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
+    // A command without an answer ends after 20 s; after 25 s, the database releases its lock.
+    stream: () => new Socket().setKeepAlive(true, 10_000, 2000, 5),
   })
   // Without `lost`, the next statement reports it.
   client.on("error", () => lost())
