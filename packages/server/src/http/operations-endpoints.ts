@@ -110,7 +110,7 @@ function auditCheck({ health, clock }: Service): Check {
   const { round, entries, sinceMs, failed, unread } = summary
   const seconds = Math.max(0, Math.round((clock.now() - sinceMs) / 1000))
   const detail =
-    `round ${round}, ${entries} entries re-verified in it; all others were verified ${seconds} seconds ago or later; ` +
+    `round ${round}, ${entries} entries verified again in it, all others at most ${seconds} s ago; ` +
     `workspaces with a broken entry: ${failed}; workspaces that could not be read: ${unread}`
   return { name: "auditor", ok: failed === 0 && unread === 0, detail }
 }

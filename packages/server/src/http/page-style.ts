@@ -34,5 +34,5 @@ th, td { padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line); 
 td:first-child { white-space: nowrap }
 .method { font-weight: 700 }
 .get { color: var(--get) } .post { color: var(--post) } .patch { color: var(--patch) } .delete { color: var(--delete) }
-@media print { nav, .skip { display: none } pre { white-space: pre-wrap } }
+@media print { nav, .skip { display: none } pre { white-space: pre-wrap } html { font-size: 8pt } main { max-width: none; columns: 2; column-gap: 2rem } }
 `
