@@ -59,6 +59,23 @@ test("a key is made, shown once, used, and revoked", async (open) => {
   await expectAccessible(page)
 })
 
+test("a leaked key is found in a long list by its text", async (open) => {
+  const keys = await Promise.all(
+    Array.from({ length: 60 }, (_, at) =>
+      make(service.root, `${workspace.path}/api-keys`, { name: `worker ${at}`, scopes: ["write"] }),
+    ),
+  )
+  const page = await open("access", admin)
+  await page.getByRole("button", { name: "Show older" }).waitFor()
+  await page.getByLabel("Search this list").fill(keys[0].key)
+  await page.getByText(/^1 of \d+$/).waitFor()
+  assert.equal(await page.locator(".list tbody tr").count(), 1)
+  await page.getByRole("row", { name: "worker 0 " }).waitFor()
+  await page.getByLabel("Search this list").fill("nothing such")
+  await page.getByText("Nothing found.").waitFor()
+  await expectNarrow(page)
+})
+
 test("a dialog is left with its page, but no secret before it is stored", async (open) => {
   const page = await open("packs", admin)
   await page.getByRole("link", { name: "Access" }).click()

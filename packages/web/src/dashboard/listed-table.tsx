@@ -3,6 +3,7 @@
 import type { Told } from "../ask.ts"
 import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
+import { number } from "../parts/counted.ts"
 import { CopyCurl } from "../parts/curl.tsx"
 import { Skeleton } from "../parts/refused.tsx"
 import { RefusedPart } from "../parts/shared-refusal.tsx"
@@ -19,6 +20,8 @@ interface ListParts<List, Item> {
   readonly isOver?: (item: Item) => boolean
   /** Shown if the list is empty. */
   readonly empty: string
+  /** The text by which an item is found. */
+  readonly textOf?: (item: Item) => string
   /** The button over it that adds an item. */
   readonly add?: { readonly name: string; readonly open: (reload: () => void) => unknown }
   /** Called with the items when they are drawn. */
@@ -46,6 +49,11 @@ export interface ListedTable {
   reload(): void
 }
 
+/** A search loads so many items, and offers the older ones. */
+const searchedMax = 2000
+/** A shorter list is seen whole. */
+const unsearchedMax = 10
+
 /** One of the workspace. */
 export function listedTable<List extends Paged, Item>(
   desk: Desk,
@@ -59,9 +67,11 @@ export function listedTable<List extends Paged, Item>(
 }
 
 export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Item>): ListedTable {
-  const { load, url, itemsOf, columns, isOver, empty, add, shown } = parts
+  const { load, url, itemsOf, columns, isOver, empty, textOf, add, shown } = parts
   const place = elementOf(<div class="paged" />)
+  const search = textOf && createSearch(textOf, look)
   let items: readonly Item[] = []
+  let more: string | undefined
   let latest: object | undefined
   const reload = (): void => void next(undefined, items.length)
   /** `least`: how many items to load, so that a list that is loaded again keeps its pages. */
@@ -74,49 +84,89 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
       const told = await load(cursor)
       // The list was loaded again meanwhile.
       if (latest !== wanted) return
-      if (!told.ok) return draw(cursor, { ...told, retry: () => void next(from, least) })
+      if (!told.ok) return end({ ...told, retry: () => void next(from, least) })
       found = [...found, ...itemsOf(told.value)]
       cursor = told.value.nextCursor ?? undefined
-    } while (cursor !== undefined && found.length < least)
+    } while (cursor !== undefined && found.length < (search?.isUsed() ? searchedMax : least))
     items = found
-    draw(cursor)
+    more = cursor
+    end()
   }
-  function draw(cursor: string | undefined, refused?: Parameters<typeof RefusedPart>[0]): void {
+  function end(refused?: Parameters<typeof RefusedPart>[0]): void {
     place.setAttribute("aria-busy", "false")
     if (items.length > 0) shown?.(items)
+    draw(refused)
+  }
+  function draw(refused?: Parameters<typeof RefusedPart>[0]): void {
+    const found = search?.found(items) ?? items
     redraw(
       place,
       <>
-        {items.length > 0 ? (
-          <Table columns={columns(reload)} items={items} isOver={isOver} />
+        {found.length > 0 ? (
+          <Table columns={columns(reload)} items={found} isOver={isOver} />
         ) : (
-          refused === undefined && <p class="soft">{empty}</p>
+          refused === undefined && <p class="soft">{search?.isUsed() ? "Nothing found." : empty}</p>
         )}
       </>,
       <>
         {refused !== undefined && <RefusedPart {...refused} />}
         <p class="actions older">
-          {refused === undefined && cursor !== undefined && (
-            <Button onClick={waiting(() => next(cursor))}>Show older</Button>
+          {refused === undefined && more !== undefined && (
+            <Button onClick={waiting(() => next(more))}>Show older</Button>
           )}
           <CopyCurl url={url} />
         </p>
       </>,
     )
   }
+  function look(): void {
+    draw()
+    const isWhole = more === undefined || items.length >= searchedMax
+    if (!isWhole && place.ariaBusy !== "true") void next(more)
+  }
   place.append(<Skeleton />)
   void next()
   const node = (
     <>
-      {add && (
+      {(add ?? search) && (
         <p class="actions">
-          <Button kind="main" onClick={waiting(async () => add.open(reload))}>
-            {add.name}
-          </Button>
+          {add && (
+            <Button kind="main" onClick={waiting(async () => add.open(reload))}>
+              {add.name}
+            </Button>
+          )}
+          {search?.nodes}
         </p>
       )}
       {place}
     </>
   )
   return { node, reload }
+}
+
+function createSearch<Item>(textOf: (item: Item) => string, changed: () => void) {
+  const count = elementOf(<span class="quiet small" role="status" />)
+  const field = document.createElement("input")
+  Object.assign(field, { className: "field", type: "search", hidden: true })
+  field.placeholder = field.ariaLabel = "Search this list"
+  field.addEventListener("input", changed)
+  return {
+    nodes: [field, count],
+    isUsed: () => field.value !== "",
+    found(items: readonly Item[]): readonly Item[] {
+      const text = searchedText(field.value)
+      const found = items.filter((item) => textOf(item).toLowerCase().includes(text))
+      field.hidden = items.length <= unsearchedMax && text === ""
+      count.textContent = text === "" ? "" : `${number(found.length)} of ${number(items.length)}`
+      return found
+    },
+  }
+}
+
+/** Of a key, the part that its row shows, so that a leaked one is found. */
+function searchedText(typed: string): string {
+  return typed
+    .trim()
+    .toLowerCase()
+    .replace(/^(tsk_[^_]*_).+$/, "$1")
 }

@@ -32,6 +32,8 @@ export function keysPart(desk: Desk): Node {
     itemsOf: ({ apiKeys }: ApiKeyList) => apiKeys,
     columns: (reload) => columns(desk, reload),
     isOver: (key) => stateOf(key) !== "live",
+    textOf: ({ name, keyId, scopes, projectIds = [] }) =>
+      [name, beginningOf(keyId), ...scopes, ...projectIds].join(" "),
     empty: "There is no key yet. A program needs one to write or to read.",
     add: { name: "New key", open: (reload) => openNewKey(desk, reload) },
   })

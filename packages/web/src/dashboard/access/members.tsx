@@ -22,6 +22,7 @@ export function membersPart(desk: Desk): Node {
     path: ["members"],
     itemsOf: ({ members }: MemberList) => members,
     columns: (reload) => columns(desk, reload),
+    textOf: ({ name = "", email, role }) => `${name} ${email} ${role}`,
     empty: "Nobody signs in to this workspace yet.",
     add: { name: "Invite somebody", open: (reload) => openInvitation(desk, reload) },
   })

@@ -18,6 +18,8 @@ export function tokensPart(desk: Desk): Node {
     itemsOf: ({ tokens }: TokenList) => tokens,
     columns: (reload) => tokenColumns(desk, reload),
     isOver: ({ state }) => state !== "live",
+    textOf: ({ type, note, receipt, packId, projectId, subject }) =>
+      [type, note, receipt, packId, projectId, subject?.id].join(" "),
     empty:
       "There is none yet. A link to a receipt, a policy or a pack is made where that is " +
       "shown; one to a person's activity is made here, or by your program.",

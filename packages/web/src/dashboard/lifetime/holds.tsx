@@ -21,6 +21,8 @@ export function holdsPart(desk: Desk): Part {
     itemsOf: ({ holds }: HoldList) => holds,
     columns: (reload) => columns(desk, reload),
     isOver: ({ state }) => state !== "active",
+    textOf: ({ name, reason, subject, filter, receiptIds = [] }) =>
+      [name, reason, subject?.id, filter?.query, ...receiptIds].join(" "),
     empty: "Nothing is held: rules and erasures apply to everything.",
     add: { name: "Place a hold", open: (reload) => openNewHold(desk, reload) },
   })
