@@ -165,7 +165,7 @@ test("a hold is placed and released, and rules are counted, ticked and saved, an
   await page.getByRole("row", { name: /Case 7.*released.*The case is closed/ }).waitFor()
 })
 
-test("rules that change while they are counted are not those that are saved", async (open) => {
+test("rules that change while they are counted are not those that are saved, and counted ones are not left without a question", async (open) => {
   const page = await open("lifetime/retention", admin)
   await page.getByRole("button", { name: "Rule", exact: true }).click()
   await page.getByLabel("Days").last().fill("3650")
@@ -175,6 +175,11 @@ test("rules that change while they are counted are not those that are saved", as
   await page.getByLabel("Days").last().fill("365")
   await release()
   assert.equal(await page.getByRole("button", { name: "Save the rules" }).count(), 0)
+  await page.getByRole("button", { name: "Count what they would destroy" }).click()
+  await page.getByRole("button", { name: "Save the rules" }).waitFor()
+  await page.getByRole("link", { name: "Holds" }).click()
+  await page.getByRole("button", { name: "Leave", exact: true }).click()
+  await page.getByRole("button", { name: "Place a hold" }).waitFor()
 })
 
 test("the archive's page says what is old enough for it, also to a viewer", async (open) => {

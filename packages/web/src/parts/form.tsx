@@ -59,7 +59,7 @@ export function Field({
           {value}
         </textarea>
       ) : (
-        <input {...shared} type={type} value={value} />
+        <input {...shared} type={type} value={value} step={type === "datetime-local" && "any"} />
       )}
       {hint !== undefined && (
         <p id={`${id}-hint`} class="hint">
@@ -130,9 +130,9 @@ export interface FormProps<Value> {
   readonly children?: Child
 }
 
-/** A form with work that is not saved. */
+/** Work that is not saved: a form, or a part of one. */
 export function unsaved(): HTMLElement | null {
-  return document.querySelector("form[data-unsaved]")
+  return document.querySelector("[data-unsaved]")
 }
 
 export function Form<Value>(props: FormProps<Value>) {

@@ -55,8 +55,12 @@ function Rules({ desk, rules, saved }: RulesProps) {
     counting = undefined
     redraw(preview)
   }
-  const renumber = (): void => {
+  const changed = (): void => {
     forget()
+    rows.dataset["unsaved"] = ""
+  }
+  const renumber = (): void => {
+    changed()
     for (const [at, legend] of rows.querySelectorAll("legend").entries())
       legend.textContent = `Rule ${at + 1}`
   }
@@ -99,7 +103,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
     </Form>,
   )
   form.classList.add("rules-form")
-  form.addEventListener("input", forget)
+  form.addEventListener("input", changed)
   return (
     <>
       {form}
