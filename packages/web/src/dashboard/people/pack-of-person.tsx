@@ -8,7 +8,7 @@ import { counted } from "../../parts/counted.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
-import { packReceiptsMax, packsOf } from "./packs-of.ts"
+import { packMaking, packReceiptsMax, packsOf } from "./packs-of.ts"
 
 const packsMax = 10
 /** With “, 10 of 10” behind it, it is as long as the service takes. */
@@ -16,19 +16,19 @@ const titleMax = 190
 
 export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {
   const status = elementOf(<p class="soft small" role="status" />)
+  let receipts: readonly string[] = []
+  const making = packMaking(desk)
   const submit = async (values: FormData): Promise<Told<readonly Pack[]>> => {
-    const gathered = await gather(desk, id, (count) =>
-      redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
-    )
-    if (!gathered.ok) return gathered
-    const packs: Pack[] = []
-    for (const wanted of packsOf(textIn(values, "title") ?? "", gathered.value)) {
-      const told = await desk.send<Pack>("POST", ["evidence-packs"], wanted)
-      if (!told.ok) return told
-      packs.push(told.value)
-      redraw(status, <>{counted(packs.length, "pack", "packs")} made</>)
+    if (!making.isBegun()) {
+      const gathered = await gather(desk, id, (count) =>
+        redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
+      )
+      if (!gathered.ok) return gathered
+      receipts = gathered.value
     }
-    return { ok: true, value: packs }
+    return making.makeRest(packsOf(textIn(values, "title") ?? "", receipts), (count, all) =>
+      redraw(status, <>{`${count} of ${counted(all, "pack", "packs")} made`}</>),
+    )
   }
   const open = ([first, ...more]: readonly Pack[]): void => {
     const only = more.length === 0 && first !== undefined ? [first.packId] : []
