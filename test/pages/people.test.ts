@@ -130,7 +130,7 @@ test("what has an id with others is found below them, and counted without them",
   await page.locator(".more").getByText("1 of 1").waitFor()
 })
 
-test("a history that is not read to its end says how many entries there are at most", async (open) => {
+test("a history that is not read to its end says how many entries there are at most, and Back returns to its place", async (open) => {
   const eighteen = { id: "18", type: "user", name: "Eighteen" }
   await writeMany(workspace, 3, { changes: () => ({ target: { ...eighteen, type: "invoice" } }) })
   await writeMany(workspace, 110, { changes: () => ({ target: eighteen }) })
@@ -140,6 +140,16 @@ test("a history that is not read to its end says how many entries there are at m
   await page.keyboard.press("End")
   await page.locator(".more").getByText("110 of 110", { exact: true }).waitFor()
   assert.equal(await page.locator("table.entries").getAttribute("aria-rowcount"), "111")
+
+  await page.keyboard.press("End")
+  await page.waitForFunction("scrollY > 1000")
+  const left = await page.evaluate(
+    "[scrollY, document.querySelector('tr[data-sequence]:nth-last-child(3) a').click()][0]",
+  )
+  await page.waitForURL("**/events/*")
+  await page.goBack()
+  await page.locator(".more").getByText("110 of 110", { exact: true }).waitFor()
+  assert.equal(await page.evaluate("scrollY"), left)
 })
 
 test("a history counts once what somebody did to themselves", async (open) => {

@@ -8,6 +8,7 @@ import { announce } from "../parts/page.tsx"
 import { watchZone } from "../parts/time.tsx"
 import type { Desk } from "./desk.ts"
 import { createEntryTable } from "./events/entry-table.tsx"
+import { keepList, leftList } from "./events/left-lists.ts"
 import { startRecomputer } from "./events/recompute.ts"
 import { offerReload } from "./offer-reload.tsx"
 import { createResults } from "./events/results.tsx"
@@ -18,6 +19,8 @@ import "./entry-list.css"
 
 interface ListParts {
   readonly desk: Desk
+  /** The reader came back: the list has the rows with which it was left. */
+  readonly isBack: boolean | undefined
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
   /** Shown if there are no entries, or if there are more and none of the newest is one of these. */
   readonly nothing: (hasMore: boolean) => Node
@@ -27,7 +30,9 @@ interface ListParts {
 
 export type EntryList = ReturnType<typeof createEntryList>
 
-export function createEntryList({ desk, load, nothing, changed }: ListParts) {
+export function createEntryList({ desk, isBack = false, load, nothing, changed }: ListParts) {
+  const name = location.href
+  const left = isBack ? leftList(desk, name) : undefined
   const recomputer = startRecomputer(offerReload)
   const summary = elementOf(<p class="summary" role="status" />)
   const linkTo = (sequence: number): string =>
@@ -44,6 +49,7 @@ export function createEntryList({ desk, load, nothing, changed }: ListParts) {
   const rows: Rows = createRows({
     load,
     recompute: (entries) => recomputer.recompute(entries),
+    ...(left && { left: left.rows }),
     changed: draw,
   })
   function draw(): void {
@@ -53,7 +59,10 @@ export function createEntryList({ desk, load, nothing, changed }: ListParts) {
   }
   const unwatch = [watchZone(() => table.redraw()), desk.chain.watch(draw)]
   results.waiting()
-  void rows.begin().then(() => announce(counted(rows.all.length, "entry", "entries")))
+  void rows.begin().then(() => {
+    if (left !== undefined) scrollTo(0, left.top)
+    announce(counted(rows.all.length, "entry", "entries"))
+  })
   return {
     node: (
       <div class="entry-list">
@@ -63,6 +72,7 @@ export function createEntryList({ desk, load, nothing, changed }: ListParts) {
     ),
     rows,
     close(): void {
+      keepList(desk, name, rows)
       recomputer.close()
       results.close()
       table.close()

@@ -3,10 +3,16 @@
 import { textIn } from "./form.tsx"
 import { isUtc } from "./time.tsx"
 
+/** To the millisecond, so that a form that is not changed changes nothing. */
 export function timeInField(time: string | undefined): string {
   if (time === undefined) return ""
   const shift = isUtc() ? 0 : new Date(time).getTimezoneOffset() * 60_000
-  return new Date(Date.parse(time) - shift).toISOString().slice(0, 16)
+  return new Date(Date.parse(time) - shift).toISOString().replace(/(:00)?\.000Z$|Z$/, "")
+}
+
+/** For a time that nobody chose. */
+export function thisMinute(): Date {
+  return new Date(Math.floor(Date.now() / 60_000) * 60_000)
 }
 
 export function timeOfField(field: string, inUtc = isUtc()): string {

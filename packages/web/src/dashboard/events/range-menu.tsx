@@ -4,7 +4,7 @@ import { elementOf, redraw } from "../../elements/elements.ts"
 import { openForm } from "../../parts/form-dialog.tsx"
 import { Field } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
-import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
+import { thisMinute, timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { timeText } from "../../parts/time.tsx"
 import { usualSpan, type Asked, type Range } from "./asked.ts"
 
@@ -99,7 +99,7 @@ function openJump(at: string | undefined, jump: (at: string) => void): void {
       name="at"
       label="The list begins with what occurred before"
       type="datetime-local"
-      value={timeInField(at ?? new Date().toISOString())}
+      value={timeInField(at ?? thisMinute().toISOString())}
       hint={zoneHint()}
     />,
     (values) => {

@@ -16,9 +16,10 @@ import { tokenColumns } from "../access/tokens.tsx"
 import type { Desk, View } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { listedTable } from "../listed-table.tsx"
+import type { Place } from "../place.ts"
 import { HandOut } from "./hand-out.tsx"
 
-export function openPack(desk: Desk, packId: string): View {
+export function openPack(desk: Desk, packId: string, { isBack }: Place): View {
   const content = elementOf(<div class="about" />)
   let list: EntryList | undefined
   let isOver = false
@@ -30,7 +31,7 @@ export function openPack(desk: Desk, packId: string): View {
     const links = elementOf(<section />)
     const drawLinks = (): void => redraw(links, <Links desk={desk} packId={packId} />)
     drawLinks()
-    list = entriesOf(desk, packId)
+    list = entriesOf(desk, packId, isBack)
     redraw(
       content,
       <Head desk={desk} pack={told.value} changed={drawLinks} />,
@@ -53,9 +54,10 @@ export function openPack(desk: Desk, packId: string): View {
   }
 }
 
-function entriesOf(desk: Desk, packId: string): EntryList {
+function entriesOf(desk: Desk, packId: string, isBack: Place["isBack"]): EntryList {
   return createEntryList({
     desk,
+    isBack,
     load: (cursor, limit) =>
       desk.get<EventsPage>(["evidence-packs", packId, "entries"], {
         cursor,

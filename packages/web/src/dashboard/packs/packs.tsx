@@ -10,7 +10,7 @@ import { Hash } from "../../parts/hash.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
-import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
+import { thisMinute, timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { Time } from "../../parts/time.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
@@ -25,11 +25,12 @@ const everything: Asked = { text: "", range: { since: "all" }, withSystem: false
 /** If the pack in the address changes, the view is opened again. */
 export const openPacks: OpenView = (desk, place) => {
   const [packId] = place.rest
-  if (packId !== undefined) return openPack(desk, packId)
+  if (packId !== undefined) return openPack(desk, packId, place)
   const list = listedTable(desk, {
     path: ["evidence-packs"],
     itemsOf: ({ packs }: PackList) => packs,
     columns: () => columns(desk),
+    textOf: ({ title, packId }) => `${title} ${packId}`,
     empty:
       "There is none yet. A pack holds entries with their proofs, the policies that they " +
       "name, and a verifier that opens without a network.",
@@ -124,7 +125,7 @@ function openNewPack(desk: Desk, made: () => void, wanted: Wanted): void {
 
 /** With the number of entries that they find. */
 function SearchFields({ desk, asked }: { readonly desk: Desk; readonly asked: Asked }) {
-  const { from, to } = boundsOf(asked.range, new Date())
+  const { from, to } = boundsOf(asked.range, thisMinute())
   const count = elementOf(<p class="soft small" role="status" />)
   let counting: object | undefined
   const countEntries = async (): Promise<void> => {

@@ -11,13 +11,13 @@ import "./people.css"
 export const openPeople: OpenView = (desk, place) => {
   const content = elementOf(<div class="about" />)
   let shown: { readonly id: string; readonly person: ReturnType<typeof openPerson> } | undefined
-  const draw = ({ rest: [id = ""], query }: Place): void => {
+  const draw = ({ rest: [id = ""], query, isBack }: Place): void => {
     if (id !== shown?.id) {
       shown?.person.close()
       shown = id === "" ? undefined : { id, person: openPerson(desk, id) }
       content.replaceChildren(shown?.person.node ?? <Whom desk={desk} />)
     }
-    shown?.person.show(query)
+    shown?.person.show(query, isBack)
   }
   draw(place)
   return {

@@ -33,10 +33,10 @@ export function openPerson(desk: Desk, id: string) {
   const made = new Map<Step, Node>()
   let history: { readonly side: string | null; readonly list: EntryList } | undefined
   let reason = ""
-  function openHistory(side: string | null): Node {
+  function openHistory(side: string | null, isBack?: boolean): Node {
     if (history === undefined || history.side !== side) {
       history?.list.close()
-      history = { side, list: listOf(side) }
+      history = { side, list: listOf(side, isBack) }
     }
     return (
       <>
@@ -45,9 +45,10 @@ export function openPerson(desk: Desk, id: string) {
       </>
     )
   }
-  const listOf = (side: string | null): EntryList =>
+  const listOf = (side: string | null, isBack?: boolean): EntryList =>
     createEntryList({
       desk,
+      isBack,
       load: loadHistory(desk, { id }, sidesOf(side)),
       nothing: (hasMore) => <Nobody desk={desk} text={id} hasMore={hasMore} />,
       changed({ all }) {
@@ -95,12 +96,13 @@ export function openPerson(desk: Desk, id: string) {
       </>
     ),
     /** The state in the address: a step, and a side of the history. */
-    show(query: URLSearchParams): void {
+    show(query: URLSearchParams, isBack?: boolean): void {
       const asked = query.get("step")
       const step = order.find((each) => each === asked) ?? "history"
       redraw(nav, <Steps desk={desk} id={id} at={step} />)
       // In every step, the history has the person's name.
-      const entries = openHistory(step === "history" ? query.get("side") : (history?.side ?? null))
+      const side = step === "history" ? query.get("side") : (history?.side ?? null)
+      const entries = openHistory(side, isBack)
       redraw(content, step === "history" ? entries : nodeOf(step))
     },
     close: () => history?.list.close(),

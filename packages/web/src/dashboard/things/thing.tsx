@@ -10,13 +10,14 @@ import { createEntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
 import { loadHistory, newestOf, personTypes, queryOf, sidesOf, type Thing } from "./both-sides.ts"
 
-export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query }) => {
+export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query, isBack }) => {
   const thing: Thing = { type, id }
   const side = query.get("side")
   const within = queryOf(thing, side === "done" ? side : "did")
   const name = elementOf(<h1>{<Text of={id} />}</h1>)
   const list = createEntryList({
     desk,
+    isBack,
     load: loadHistory(desk, thing, sidesOf(side)),
     nothing: (hasMore) => (
       <div class="nothing-found">
