@@ -70,7 +70,7 @@ async function unpacked(folder: string): Promise<{ program: string; env: Record<
     // A page without any font crashes, and the package looks for its fonts elsewhere.
     writeFileSync(
       join(place, "fonts.conf"),
-      `<fontconfig><dir>${place}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${place}/cache</cachedir></fontconfig>`,
+      `<fontconfig><dir>${place}/fonts</dir><dir>/usr/share/fonts</dir><cachedir>${place}/cache</cachedir><alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias></fontconfig>`,
     )
     // Renamed last, so an interrupted or unfinished copy is never used.
     const written = `${program}-${process.pid}`

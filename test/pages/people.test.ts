@@ -149,7 +149,9 @@ test("a history that is not read to its end says how many entries there are at m
   await page.waitForURL("**/events/*")
   await page.goBack()
   await page.locator(".more").getByText("110 of 110", { exact: true }).waitFor()
-  assert.equal(await page.evaluate("scrollY"), left)
+  // A line about a checkpoint may have come above.
+  const top = Number(await page.evaluate("scrollY"))
+  assert.ok(Math.abs(top - Number(left)) < 100, `${top} px, and it was left at ${String(left)}`)
 })
 
 test("a history counts once what somebody did to themselves", async (open) => {
