@@ -3,6 +3,7 @@
 import assert from "node:assert/strict"
 import { readFile } from "node:fs/promises"
 import { verifyPack } from "@tallystick/proof"
+import type { Route } from "playwright-core"
 import { goodPassword, join, setUpFirst } from "../people.ts"
 import { expectChain } from "../chain.ts"
 import { eventFor, eventually, make, makeWorkspace, writeMany } from "../service.ts"
@@ -214,20 +215,33 @@ test("a dialog that waits for the service is opened once", async (open) => {
 })
 
 test("an answer that was lost leaves it open whether a key was made", async (open) => {
-  const page = await open("access", admin)
+  const page = await open("access", admin, { refused: [503] })
+  let answer: Parameters<Route["fulfill"]>[0] = {
+    status: 503,
+    json: {
+      error: "ledger_unavailable",
+      detail: "it is unknown; repeat it with the same Idempotency-Key",
+    },
+  }
   await page.route("**/api-keys", async (route) => {
     await route.fetch()
-    // Without an error of the console, which a cut connection has.
-    await route.fulfill({ body: "{" })
+    await route.fulfill(answer)
   })
   await page.getByRole("button", { name: "New key" }).click()
   await page.getByLabel("Name").fill("made, but not shown")
   await page.getByRole("button", { name: "Make the key" }).click()
-  await page.getByRole("alert").getByText("look whether it was done").waitFor()
+  await page.getByText("It is unknown: look whether it was done before you repeat it.").waitFor()
+  // Without an error of the console, which a cut connection has.
+  answer = { body: "{" }
+  await page.getByRole("button", { name: "Make the key" }).click()
+  await page.getByText("The answer was cut off: look whether it was done").waitFor()
   assert.equal(await page.getByLabel("Name").inputValue(), "made, but not shown")
   await page.unroute("**/api-keys")
   await page.reload()
-  await page.getByRole("row", { name: /made, but not shown/ }).waitFor()
+  await page
+    .getByRole("row", { name: /made, but not shown/ })
+    .nth(1)
+    .waitFor()
 })
 
 test("a pack is made of a search, downloaded, verified, and shared", async (open) => {

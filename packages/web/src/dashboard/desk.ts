@@ -90,7 +90,7 @@ export function createDesk(parts: DeskParts): Desk {
     async send<Value>(...[method, path, body, query = {}]: Parameters<Desk["send"]>) {
       const url = endpointUrl(workspace, path, query)
       const told = await asked(() => askJson<Value>(url, { method, body }))
-      return method === "POST" && !told.ok ? { ok: false, refusal: withDoubt(told.refusal) } : told
+      return told.ok ? told : { ok: false, refusal: withDoubt(told.refusal, method === "POST") }
     },
     link: (path, query) => linkTo(workspace, path, query),
     go,
@@ -98,10 +98,15 @@ export function createDesk(parts: DeskParts): Desk {
   }
 }
 
-/** Only the answer may be lost: repeated, it would be done twice. */
-function withDoubt(refusal: Refusal): Refusal {
-  if (refusal.status !== 0) return refusal
-  return { ...refusal, detail: `${refusal.detail}: look whether it was done before you repeat it` }
+/**
+ * It may have been done. A page repeats nothing under the same Idempotency-Key, so another one may
+ * be made.
+ */
+function withDoubt(refusal: Refusal, makes: boolean): Refusal {
+  const [detail = "", isUnknown] = refusal.detail.split(/; (repeat it with the same Idem)/)
+  if (isUnknown === undefined && (refusal.status !== 0 || !makes)) return refusal
+  const advice = makes ? "look whether it was done before you repeat it" : "repeat it"
+  return { ...refusal, detail: `${detail}: ${advice}` }
 }
 
 export function isSignedOut({ status }: Refusal): boolean {

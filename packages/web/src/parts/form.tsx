@@ -45,6 +45,8 @@ export function Field({
     autocomplete,
     class: isMono ? "field mono" : "field",
     required: !optional,
+    // Browsers add it to what they say of a value that does not match.
+    title: rules.pattern !== undefined && hint,
     ...(hint !== undefined && { "aria-describedby": `${id}-hint` }),
     ...rules,
   }

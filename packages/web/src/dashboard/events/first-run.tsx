@@ -24,21 +24,34 @@ interface FirstRunParts {
 
 export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
   const title = elementOf(<h1>Nothing recorded yet</h1>)
+  const listening = elementOf(<span class="quiet" />)
+  const listen = (words: string): void =>
+    redraw(
+      listening,
+      <>
+        {words} since <Time at={new Date().toISOString()} form="second" />
+      </>,
+    )
+  listen("listening")
   const now = elementOf(
     <div class="now wood" role="status">
       <Notch lane="security" state="pending" />
       <div>
         <b>Waiting for the first event</b>
-        <span class="quiet">
-          listening since <Time at={new Date().toISOString()} form="second" />
-        </span>
+        {listening}
       </div>
     </div>,
+  )
+  const lead = elementOf(
+    <p class="lead">
+      Send one event. It appears here within a second, cut into the chain, with a receipt that
+      anyone can check.
+    </p>,
   )
   const arrivals = createArrivals({
     desk,
     isAway: () => false,
-    changed: () => {},
+    changed: () => listen(arrivals.lostAt ? "connection lost" : "listening"),
     recount: () => {},
     add(entries) {
       const first = entries.at(-1)
@@ -47,6 +60,7 @@ export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
       // Another list is shown meanwhile.
       if (!now.isConnected) return
       title.textContent = "The first notch is cut"
+      lead.textContent = "Your event is in the chain. Its receipt is one that anyone can check."
       redraw(now, <Recorded of={first} desk={desk} />)
       announce(`The first notch is cut: ${first.action}`)
     },
@@ -58,10 +72,7 @@ export function firstRun({ desk, signal }: FirstRunParts): HTMLElement {
     <div class="first-run">
       <div class="column wood wood-top">
         {title}
-        <p class="lead">
-          Send one event. It appears here within a second, cut into the chain, with a receipt that
-          anyone can check.
-        </p>
+        {lead}
         {desk.isAdmin ? (
           firstKey(desk)
         ) : (
