@@ -95,7 +95,7 @@ export type {
   PackUnconfirmed,
   PackVerdict,
 } from "./pack.ts"
-export { csvLine, type PackForm } from "./pack-csv.ts"
+export { csvLine } from "./pack-csv.ts"
 export {
   bodiesPath,
   disclosuresPath,

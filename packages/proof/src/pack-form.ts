@@ -2,7 +2,7 @@ import { canonicalize, parseCanonical } from "./canonical.ts"
 import { fromHex, isoTime, toHex } from "./encoding.ts"
 import { fieldsWith } from "./entry-fields.ts"
 import { definedOf, isJsonObject, type Json, type JsonObject } from "./json.ts"
-import { csvLine, type PackForm } from "./pack-csv.ts"
+import { csvLine } from "./pack-csv.ts"
 import type { RecordFields } from "./record.ts"
 import { bodySaltBytes } from "./body.ts"
 import { isSize } from "./tree.ts"
@@ -50,13 +50,8 @@ export const packVerifierPath = "verify.html"
 /** Action of the entry that seals a pack. */
 export const packAction = "evidence.pack.create"
 
-/** The form of new packs. Older packs keep their form, because their hash covers it. */
-export const packForm: PackForm = 2
-
-/** The form in the `metadata` of the pack's entry; undefined if it is unknown. */
-export function packFormOf({ form = 1 }: JsonObject): PackForm | undefined {
-  return form === 1 || form === 2 ? form : undefined
-}
+/** The form of packs, in the `metadata` of their entries. A pack of another form is not read. */
+export const packForm = 2
 
 /** Entries in one file of bodies. */
 export const packGroup = 256
@@ -172,17 +167,11 @@ export function formatReceiptLine({ record, eventHash, body }: PackEntry): strin
 const repeated = fieldsWith("shown", "receipt and entry")
 
 export function formatTableHeader(): string {
-  return csvLine(
-    columns.map(([name]) => name),
-    packForm,
-  )
+  return csvLine(columns.map(([name]) => name))
 }
 
-export function formatTableRow(entry: PackEntry, form: PackForm): string {
-  return csvLine(
-    columns.map(([, valueOf]) => cellOf(valueOf(entry))),
-    form,
-  )
+export function formatTableRow(entry: PackEntry): string {
+  return csvLine(columns.map(([, valueOf]) => cellOf(valueOf(entry))))
 }
 
 /** A published version of a policy, in the form of a pack. */

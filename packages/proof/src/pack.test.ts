@@ -24,7 +24,6 @@ import {
   policyPath,
   proofPath,
 } from "./pack-form.ts"
-import type { PackForm } from "./pack-csv.ts"
 import { verifyPack, type PackOptions, type PackVerdict } from "./pack.ts"
 import { encodeRecord, eventHash, parseRecord, type Kind } from "./record.ts"
 import { digest, disclosure } from "./sealed.ts"
@@ -148,7 +147,6 @@ interface Making {
   readonly change?: (files: Files, ledger: Ledger) => void
   readonly sealed?: (said: JsonObject) => JsonObject
   readonly sealKind?: Kind
-  readonly form?: PackForm
   readonly say?: typeof bodyOf
   /** The signers of the pack's checkpoint, and of its seal's checkpoint. */
   readonly signers?: readonly [readonly Signer[], readonly Signer[]]
@@ -162,7 +160,6 @@ function makePack(making: Making): Files {
     change = () => {},
     sealed = (said) => said,
     sealKind = "admin",
-    form = 2,
     say = bodyOf,
     signers,
   } = making
@@ -174,7 +171,6 @@ function makePack(making: Making): Files {
   const files = contentOf(
     ledger,
     chosen ?? Array.from({ length: count }, (_, index) => index),
-    form,
     signers?.[0],
   )
   change(files, ledger)
@@ -194,7 +190,7 @@ function makePack(making: Making): Files {
     title,
     receiptCount,
     packHash: sha256(files.get("manifest.json")),
-    ...(form > 1 && { form }),
+    form: 2,
   }
   const index = ledger.entries.length
   const { body } = ledger.append(
@@ -212,7 +208,6 @@ function makePack(making: Making): Files {
 function contentOf(
   ledger: Ledger,
   chosen: readonly number[],
-  form: PackForm,
   signers: readonly Signer[] = [signer],
 ): Files {
   const size = ledger.entries.length
@@ -243,10 +238,7 @@ function contentOf(
   set("policy.txt", formatTrustPolicy(named))
   set("checkpoint", checkpoint)
   set("receipts.jsonl", shown.map((entry) => `${formatReceiptLine(entry)}\n`).join(""))
-  set(
-    "entries.csv",
-    formatTableHeader() + shown.map((entry) => formatTableRow(entry, form)).join(""),
-  )
+  set("entries.csv", formatTableHeader() + shown.map((entry) => formatTableRow(entry)).join(""))
   set(
     policyPath("core", 1),
     formatPolicy({ ...policy, sectionHash: sha256(utf8(canonicalize(sections))) }),
@@ -384,35 +376,17 @@ test("receipts.jsonl and entries.csv have exactly this content", () => {
 
 test("the bytes of a pack never change: another form of pack is another version", () => {
   assert.equal(
-    sha256(zip(makePack({ count: 2, form: 1 }))),
-    "1a58c9d835c4a609f7741ec8950a2b609d2f69194767ddc3c04e5a36a085edc1",
-  )
-  assert.equal(
     sha256(zip(makePack({ count: 2 }))),
     "3dc2e043c33d930615edb73047d3916da3aab507a349e9c0f2b1c135548057a8",
   )
 })
 
-test("the seal names the form of the table, and the table must have that form", () => {
-  const say = (index: number) => ({
-    ...bodyOf(index),
-    body: { ...bodyOf(index).body, action: "'=1" },
-  })
-  const cells = { 1: `"'=1"`, 2: `"''=1"` }
-  for (const [form, other] of [
-    [1, 2],
-    [2, 1],
-  ] as const) {
-    const genuine = verifyPack(makePack({ count: 1, form, say }), trusting)
-    assert.deepEqual([genuine.verdict, genuine.form], ["genuine", form])
-    const change = (files: Files) => edit(files, "entries.csv", cells[form], cells[other])
-    assert.equal(failureOf(makePack({ count: 1, form, say, change }), `form ${form}`), "table")
-  }
-  for (const form of [0, 3, "2", null]) {
-    const sealed = (said: JsonObject) => ({
-      ...said,
-      metadata: { ...(said["metadata"] as JsonObject), form },
-    })
+test("a pack whose seal names no form, or another one, is refused", () => {
+  for (const form of [undefined, 1, 3, "2", null]) {
+    const sealed = (said: JsonObject) => {
+      const { form: _, ...others } = said["metadata"] as JsonObject
+      return { ...said, metadata: form === undefined ? others : { ...others, form } }
+    }
     assert.equal(failureOf(makePack({ count: 1, sealed }), `form ${form}`), "seal")
   }
 })

@@ -18,7 +18,6 @@ import {
   isListed,
   packAction,
   packForm,
-  packFormOf,
   packGroup,
   packPaths,
   packVerifierPath,
@@ -28,7 +27,6 @@ import {
   type PackEntry,
 } from "./pack-form.ts"
 import { createMissingContent, type MissingCounts } from "./missing-content.ts"
-import type { PackForm } from "./pack-csv.ts"
 import { checkPolicies } from "./pack-policies.ts"
 import { eventHash, parseRecord, type RecordFields } from "./record.ts"
 import { openBody } from "./sealed.ts"
@@ -101,8 +99,6 @@ export type PackReport = {
   readonly packId?: string
   readonly title?: string
   readonly packHash?: string
-  /** The form of the pack. */
-  readonly form?: PackForm
   readonly genesis?: Genesis
   readonly ledgerId?: string
   readonly checkpoint?: Checkpoint
@@ -319,9 +315,7 @@ function checkSeal(
       expected: options.packId,
       ...(typeof packId === "string" && { found: packId }),
     })
-  const form = packFormOf(metadata)
-  if (form === undefined) return wrong(packPaths.seal)
-  report.form = form
+  if (metadata["form"] !== packForm) return wrong(packPaths.seal)
   const proofs = [...files.keys()].filter((path) => path.startsWith("proofs/")).length
   return receiptCount === proofs
     ? { isTrusted: isTrusted(signed, trustedKeys) }
@@ -481,8 +475,7 @@ function checkDerived(
   const receipts = entries.map((entry) => `${formatReceiptLine(entry)}\n`).join("")
   if (!note(report, "receipts", textOf(files, packPaths.receipts) === receipts))
     return { failure: "receipts", file: packPaths.receipts }
-  const { form = packForm } = report
-  const table = formatTableHeader() + entries.map((entry) => formatTableRow(entry, form)).join("")
+  const table = formatTableHeader() + entries.map(formatTableRow).join("")
   if (!note(report, "table", textOf(files, packPaths.table) === table))
     return { failure: "table", file: packPaths.table }
   const file = checkPolicies(files, hash)

@@ -49,12 +49,11 @@ function csvPrinter<Row>(
 ): PrintRows<Row> {
   // A file gets the raw text. For a terminal, control characters are escaped.
   const cell = (text: string): string => (columns === undefined ? text : printable(text))
-  const line = (cells: readonly string[]): string => csvLine(cells, 2)
   let hasNames = false
   return (rows) => {
-    if (!hasNames) say(line(fields.map(([name]) => name)))
+    if (!hasNames) say(csvLine(fields.map(([name]) => name)))
     hasNames = true
-    for (const row of rows) say(line(fields.map(([, valueOf]) => cell(textOf(valueOf(row))))))
+    for (const row of rows) say(csvLine(fields.map(([, valueOf]) => cell(textOf(valueOf(row))))))
   }
 }
 

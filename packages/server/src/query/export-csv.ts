@@ -6,19 +6,11 @@ import { createTextRows, type ExportWriter } from "./export-file.ts"
 import { seenEntry } from "./verified-entries.ts"
 
 export const csvWriter: ExportWriter = {
-  head: Buffer.from(
-    csvLine(
-      entryColumns.map(({ name }) => name),
-      2,
-    ),
-  ),
+  head: Buffer.from(csvLine(entryColumns.map(({ name }) => name))),
   begin: () =>
     createTextRows(({ found, workspace, sight }) => {
       const entry = seenEntry(found, workspace, sight)
-      return csvLine(
-        entryColumns.map(({ valueOf }) => textOf(valueOf(entry))),
-        2,
-      )
+      return csvLine(entryColumns.map(({ valueOf }) => textOf(valueOf(entry))))
     }),
   end: () => new Uint8Array(),
 }

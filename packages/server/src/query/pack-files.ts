@@ -44,7 +44,7 @@ export interface PackSource extends TreeStore {
 /** Determines every byte of a pack except its seal. */
 export interface PackContent extends Pick<
   PackDocument,
-  "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "form" | "verifier"
+  "title" | "createdAt" | "sequences" | "policies" | "checkpoint" | "verifier"
 > {
   readonly packId: string
 }
@@ -72,7 +72,7 @@ export async function packFiles(
   content: PackContent,
   html: string | undefined,
 ): Promise<readonly PackFile[]> {
-  const { sequences, checkpoint, form = 1 } = content
+  const { sequences, checkpoint } = content
   const surveyed: ListedEntry[] = []
   for await (const batch of readEntries(source, workspace, sequences)) {
     for (const { sequence, stored } of batch)
@@ -103,7 +103,7 @@ export async function packFiles(
     fixed(packPaths.policy, formatTrustPolicy(vkey)),
     fixed(packPaths.checkpoint, checkpoint),
     lines(packPaths.receipts, sequences, (read) => `${formatReceiptLine(read)}\n`),
-    lines(packPaths.table, sequences, (read) => formatTableRow(read, form), formatTableHeader()),
+    lines(packPaths.table, sequences, formatTableRow, formatTableHeader()),
     ...groupFiles(surveyed, lines),
     ...proofFiles(source, workspace, epoch, content, surveyed),
     ...(await policyFiles(source, workspace, content)),

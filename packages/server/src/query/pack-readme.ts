@@ -12,9 +12,8 @@ export function packReadme(
     title,
     createdAt,
     sequences,
-    form = 1,
     verifier,
-  }: Pick<PackDocument, "title" | "createdAt" | "sequences" | "form" | "verifier"> & {
+  }: Pick<PackDocument, "title" | "createdAt" | "sequences" | "verifier"> & {
     readonly packId: string
   },
 ): string {
@@ -30,7 +29,8 @@ ledger     ${toHex(ledgerId)}
 
 Entries of a ledger, with what it takes to check them without the service that keeps it.
 
-  entries.csv      the entries, for a spreadsheet; ${quoting[form]}
+  entries.csv      the entries, for a spreadsheet; a cell that begins with = + - @ or ', a tab, a line feed, a
+                   carriage return, or the full-width \uff1d \uff0b \uff0d or \uff20 has one ' more in front
   receipts.jsonl   the same as receipts, one JSON object on each line
   bodies/          what was hashed, and the salt of each hash
   disclosures/     personal fields, as RFC 9901 disclosures; they can be erased, all else stays as it is
@@ -61,9 +61,3 @@ const byItself = `To check it, open verify.html in a browser, and drop the ZIP o
 your computer. Whoever gave you this could have made up that page, too. If it matters, take the page
 from somebody else: every Tallystick service has it at /verify.html. The command tallystick verify and
 verifyPack of @tallystick/proof do the same.`
-
-const quoting = {
-  1: "a cell that begins with ' did so with = + - or @",
-  2: `a cell that begins with = + - @ or ', a tab, a line feed, a
-                   carriage return, or the full-width \uff1d \uff0b \uff0d or \uff20 has one ' more in front`,
-} as const

@@ -1,7 +1,7 @@
 // The documents of the registry, one type per kind. A new kind is a line in `Documents`, for every
 // driver.
 
-import type { DestroyedWhy, JsonObject, PackForm, SequenceRange } from "@tallystick/proof"
+import type { DestroyedWhy, JsonObject, SequenceRange } from "@tallystick/proof"
 
 export interface Documents {
   readonly workspace: WorkspaceDocument
@@ -183,8 +183,8 @@ export interface PackDocument {
   /** The signed checkpoint that all its proofs lead to. */
   readonly checkpoint: string
   readonly packHash: string
-  /** The form of the pack, which never changes. Absent: 1. */
-  readonly form?: PackForm
+  /** The form of the pack, which never changes: `packForm`. */
+  readonly form: number
   /** The id of the verifier that the pack carries. Absent: it carries none. */
   readonly verifier?: string
   /** The entry that records the pack, and a checkpoint that covers the entry. */

@@ -11,9 +11,7 @@ import { hasCode, testEvent } from "../ledger/test-ledger.ts"
 import type { Limits } from "../limits.ts"
 import { createCheckpoints, createIsGenuine } from "../query/verified-checkpoints.ts"
 import { createLeaves } from "../query/verified-leaves.ts"
-import { manifestOf, measure } from "../query/pack-archive.ts"
-import { packFiles } from "../query/pack-files.ts"
-import { changed, type PackDocument, type Change, type Document } from "../store/documents.ts"
+import { changed, type Change, type Document } from "../store/documents.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import { readRoot } from "../store/tree-reads.ts"
 import { expectChain } from "../store/expect-chain.ts"
@@ -97,31 +95,6 @@ async function openHouse(count: number, bend: Bend = {}) {
     policies: createPolicies(parts),
     make: (sequences: readonly number[]) =>
       packs.create(instance, acme, { title: "Evidence", find: async () => sequences }),
-    /** Records a pack directly, as an older version may have done. */
-    async record(id: string, value: Omit<PackDocument, "packHash">) {
-      const files = await packFiles(
-        { ...served, pace: unpaced },
-        acme,
-        { packId: id, ...value },
-        undefined,
-      )
-      const { packHash } = manifestOf(await measure(files, limits.packBytesMax))
-      const said = {
-        packId: id,
-        title: value.title,
-        receiptCount: value.sequences.length,
-        packHash,
-      }
-      const act: Act = {
-        by: instance,
-        action: "evidence.pack.create",
-        target: { id, type: "evidence_pack" },
-        metadata: said,
-        changes: [{ kind: "pack", id, version: 0, value: { ...value, packHash } }],
-      }
-      await recordActs(ledger, acme, [act], clock.now())
-      return (await registry.get("pack", "acme", id)) ?? assert.fail()
-    },
     /** Changes a document like somebody with write access to the files. */
     async change(change: Change) {
       const act: Act = { by: instance, action: "planted", target: { id: "p", type: "planted" } }
@@ -170,32 +143,6 @@ test("every download of a pack has the same bytes while the ledger grows, and it
   const again = (await house.registry.get("pack", "acme", pack.id)) ?? assert.fail()
   assert.deepEqual(await house.download(again), first)
   assert.deepEqual(await house.acts(), ["create", "seal", "download", "download"])
-  await house.finish()
-})
-
-test("a pack of form 1, which has no mark of its form, is made as before", async () => {
-  const house = await openHouse(3)
-  const made = await house.make([2, 3, 4])
-  const { form, seal: _, packHash: __, ...older } = made.value
-  const former = await house.record("pack_older", older)
-  const look = async (pack: Document<"pack">) => {
-    const bytes = await house.download(pack)
-    const { verdict, form, packHash } = house.verified(bytes)
-    const table = Buffer.from(readZip(bytes)?.get("entries.csv") ?? assert.fail()).toString()
-    return { verdict, form, packHash, cell: /"('+=1)"/.exec(table)?.[1] }
-  }
-  assert.deepEqual(await look(made), {
-    verdict: "genuine",
-    form,
-    packHash: made.value.packHash,
-    cell: "''=1",
-  })
-  assert.deepEqual(await look(former), {
-    verdict: "genuine",
-    form: 1,
-    packHash: former.value.packHash,
-    cell: "'=1",
-  })
   await house.finish()
 })
 

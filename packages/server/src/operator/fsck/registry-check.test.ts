@@ -130,6 +130,7 @@ test("a verifier that packs carry is there, with the text that they name, and no
       policies: [],
       checkpoint: "",
       packHash: "00",
+      form: 2,
       verifier: id,
     },
   }

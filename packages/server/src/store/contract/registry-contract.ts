@@ -115,6 +115,7 @@ export function registryContract(name: string, open: Open): void {
         projectIds: ["p"],
         checkpoint: "signed",
         packHash: "00",
+        form: 2,
       }
       const value = { ...about, sequences, policies: [{ projectId: "p", version: 1 }] }
       await write(served, "acme", ["a"], [{ kind: "pack", id: "pack_1", version: 0, value }])
