@@ -12,13 +12,13 @@ import { syncPath } from "../../runtime/durable-file.ts"
 import {
   atMost,
   errorCode,
+  formerLayout,
   full,
   isDamage,
   layoutOf,
   openFile,
   openForWriting,
   requireLedger,
-  rowlessLayout,
   within,
 } from "./database.ts"
 import {
@@ -123,8 +123,8 @@ function copyAll(path: string, next: string, progress: CompactProgress, step: nu
  */
 function isBegunOf(path: string, next: string): boolean {
   if (!existsSync(next) || existsSync(`${path}-wal`)) return false
-  // An older version has begun it. The journal must be upgraded first.
-  if (layoutOf(path) < rowlessLayout) return false
+  // The journal must be upgraded first.
+  if (layoutOf(path) === formerLayout) return false
   try {
     using copy = openForWriting(next, "journal", "normal")
     const found = copy.prepare("SELECT stamp FROM copied_from").get()

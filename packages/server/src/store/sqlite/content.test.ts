@@ -108,33 +108,6 @@ function tests(): void {
     assert.equal(await left(), 200 - 91)
   })
 
-  test("a compaction that an older version began is begun anew", async (t) => {
-    const folder = await filledFolder(t, 20)
-    const before = await readAll(folder)
-    const path = join(folder, "journal.db")
-    {
-      // In the layout before stretches.
-      using journal = openForWriting(path, "journal", "full")
-      journal.exec(`DROP TRIGGER entries_are_not_removed;
-        DROP TABLE stretches; DROP TABLE disclosures; DROP TABLE places;`)
-      using older = openForWriting(join(folder, "older.db"), "journal", "full", 5)
-      const kept = journal.prepare("SELECT 1 FROM sqlite_schema WHERE name = ?")
-      for (const { name, sql } of older
-        .prepare("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rootpage = 0")
-        .all())
-        if (kept.get(name ?? null) === undefined) journal.exec(String(sql))
-      journal.exec("PRAGMA user_version = 5; PRAGMA journal_mode = DELETE;")
-    }
-    {
-      using copy = openForWriting(`${path}.compact`, "journal", "normal", 5)
-      const { size, mtimeNs } = statSync(path, { bigint: true })
-      copy.exec(`CREATE TABLE copied_from (stamp TEXT);
-        INSERT INTO copied_from VALUES ('${size} ${mtimeNs}');`)
-    }
-    compactJournal(folder, () => {})
-    assert.deepEqual(await readAll(folder), before)
-  })
-
   test("a forged count of entries breaks neither reads nor a start", async (t) => {
     const folder = await filledFolder(t, 130)
     using journal = openForWriting(join(folder, "journal.db"), "journal", "normal")

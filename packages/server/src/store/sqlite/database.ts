@@ -32,12 +32,8 @@ const busyTimeoutMs = 10_000
  * much as reading some thirty entries.
  */
 export const atMost = "LIMIT +?"
-/** The first layout of the journal with one row for an entry. */
-export const rowLayout = 4
-/** The first layout of the journal with frames. */
-export const framesLayout = 5
-/** The first layout of the journal with stretches, and the first without rows of packed entries. */
-export const [stretchesLayout, rowlessLayout] = [6, 7] as const
+/** The layout of a journal that is copied into the present one (journal-upgrade.ts). */
+export const formerLayout = 3
 /** SQLite's codes for a file that another program uses, and for a full disk. */
 export const [busy, full] = [5, 13] as const
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
@@ -49,14 +45,14 @@ const damaged: readonly number[] = [11, 26]
 const cacheKiB = 4096
 
 /**
- * Opens a file for its one writer; creates or migrates it if needed. `full`: a commit is on the
- * disk when it returns. `upTo`: the newest layout that an older file is migrated to.
+ * Opens a file for its one writer; creates or migrates it if needed, unless `migrates` is false.
+ * `full`: a commit is on the disk when it returns.
  */
 export function openForWriting(
   path: string,
   layout: Layout,
   durability: Durability,
-  upTo = Number.POSITIVE_INFINITY,
+  migrates = true,
 ): DatabaseSync {
   requireWritable(path)
   const database = openFile(path, { timeout: busyTimeoutMs })
@@ -83,7 +79,7 @@ export function openForWriting(
     durability === "full" ? 2 : 1,
     `${layout} must be opened with synchronous=${durability}`,
   )
-  migrate(database, layout, upTo)
+  if (migrates) migrate(database, layout)
   return database
 }
 
@@ -266,19 +262,11 @@ function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 
-/** Migrations only go forward. A file of a newer version is refused and not changed. */
-function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
-  const scripts = scriptsOf(layout)
+/** Migrations only go forward. A file of another version is refused and not changed. */
+function migrate(database: DatabaseSync, layout: Layout): void {
   const done = versionOf(database)
-  const known = scripts.at(-1)?.number ?? 0
-  if (done > known) {
-    throw new StartError(
-      `the ${layout} file was written by a newer version of tallystick (layout ${done}, this one knows ${known})`,
-    )
-  }
-  const pending = scripts.filter(({ number }) => number > done && number <= upTo)
-  if (layout === "journal" && done > 0 && pending.some(({ number }) => number === rowLayout))
-    throw new Error("a journal of an older layout is copied, not changed (journal-upgrade.ts)")
+  if (done > 0) requireKnown(layout, done)
+  const pending = scriptsOf(layout).filter(({ number }) => number > done)
   const steps = pending.map(({ number, script }) => ({
     number,
     sql: `${script}\nPRAGMA user_version = ${number};`,
@@ -286,15 +274,19 @@ function migrate(database: DatabaseSync, layout: Layout, upTo: number): void {
   // A new file gets all its tables in one transaction: if the process were killed in between, the
   // file would seem to have an older layout.
   const all = { number: 0, sql: steps.map(({ sql }) => sql).join("\n") }
-  for (const { number, sql } of done === 0 ? [all] : steps) {
-    if (layout === "journal" && number === rowlessLayout) requireMoved(database)
+  for (const { sql } of done === 0 ? [all] : steps)
     database.exec(`BEGIN IMMEDIATE;\n${sql}\nCOMMIT;`)
-  }
 }
 
-function requireMoved(journal: DatabaseSync): void {
-  if (journal.prepare("SELECT n FROM settled LIMIT 1").get() !== undefined)
-    throw new Error("packed entries still have rows, which settled-rows.ts moves into stretches")
+/** Throws for a layout that no script makes. */
+export function requireKnown(layout: Layout, done: number): void {
+  const known = scriptsOf(layout).map(({ number }) => number)
+  if (known.includes(done)) return
+  const newest = known.at(-1) ?? 0
+  const age = done > newest ? "a newer" : "an older"
+  throw new StartError(
+    `the ${layout} file was written by ${age} version of tallystick (layout ${done}, this one knows ${newest})`,
+  )
 }
 
 /** Migration scripts in order. Layouts before the first script are not migrated. */

@@ -40,10 +40,10 @@ export function requireRoom(folder: string, next: string, needed: number, needs:
 
 /**
  * Moves the log into the file: a log file that remained would be taken for the new file's. `again`
- * says what to do when no other program reads the file. `upTo` is that of `openForWriting`.
+ * says what to do when no other program reads the file. `migrates` is that of `openForWriting`.
  */
-export function leaveLog(path: string, again: string, upTo?: number): void {
-  using journal = openForWriting(path, "journal", "full", upTo)
+export function leaveLog(path: string, again: string, migrates = true): void {
+  using journal = openForWriting(path, "journal", "full", migrates)
   try {
     journal.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
   } catch (cause) {

@@ -1,4 +1,4 @@
-// Upgrades a journal of an older layout: copies its entries into a new file in the same folder, a
+// Upgrades a journal of the former layout: copies its entries into a new file in the same folder, a
 // few at a time, compares each with the original, and replaces the original once the copy is
 // complete. The original is not changed before that, so the process may be killed at any moment:
 // the next one continues after the last copied entry.
@@ -12,14 +12,12 @@ import { syncPath } from "../../runtime/durable-file.ts"
 import {
   atMost,
   errorCode,
-  framesLayout,
+  formerLayout,
   full,
   isDamage,
   layoutOf,
   openForWriting,
-  rowLayout,
-  rowlessLayout,
-  stretchesLayout,
+  requireKnown,
   versionOf,
   within,
 } from "./database.ts"
@@ -32,8 +30,6 @@ import {
   packReceipt,
   receiptOf,
 } from "./packed-text.ts"
-import type { PartTable } from "./part-tables.ts"
-import { moveSettledRows } from "./settled-rows.ts"
 import { removeDatabase } from "./search-file.ts"
 
 /** Reports how many of the entries were copied, before the first step and after each. */
@@ -42,7 +38,10 @@ export type UpgradeProgress = (done: number, entries: number) => void
 /** At most half a gigabyte. Each step costs an fsync. */
 const entriesPerStep = 2000
 
-/** For a program that holds the lock of the folder. */
+/**
+ * For a program that holds the lock of the folder. A journal of another layout is refused when it is
+ * opened for writing.
+ */
 export function upgradeJournal(
   folder: string,
   progress: UpgradeProgress = () => {},
@@ -50,13 +49,11 @@ export function upgradeJournal(
 ): void {
   const path = join(folder, "journal.db")
   const next = `${path}.next`
-  const layout = existsSync(path) ? layoutOf(path) : 0
-  if (layout === 0 || layout >= rowLayout) {
+  if (!existsSync(path) || layoutOf(path) !== formerLayout) {
     removeDatabase(next)
-    if (layout >= framesLayout && layout < rowlessLayout) moveSettledRows(path, progress, step)
     return
   }
-  openForWriting(path, "journal", "full", rowLayout - 1).close()
+  openForWriting(path, "journal", "full", false).close()
   // The new file needs about the space of the former one, and its log the space of one step, which
   // is not known in advance.
   requireRoom(
@@ -79,49 +76,29 @@ export function upgradeJournal(
       { cause },
     )
   }
-  leaveLog(path, "start again", rowLayout - 1)
+  leaveLog(path, "start again", false)
   renameSync(next, path)
   syncPath(folder)
 }
 
 /**
- * Makes the rows of an older layout available to a reading connection under the names of this
- * layout.
+ * Makes the rows of the former layout available to a reading connection under the names of this
+ * layout. Throws for another layout.
  */
 export function readFormerJournal(journal: DatabaseSync): void {
   const layout = versionOf(journal)
-  if (layout < rowLayout) joinFormerRows(journal)
-  if (layout < framesLayout) addEmpty(journal, "frames")
-  if (layout < stretchesLayout) {
-    addEmpty(journal, "stretches")
-    addEmpty(journal, "disclosures")
-    journal.exec(
-      `CREATE TEMP VIEW places AS SELECT 0 AS n, 0 AS workspace, 0 AS sequence, 0 AS count WHERE false;`,
-    )
-  }
-  // Packed entries have rows in these layouts too. The cast gives their columns the same types.
-  // Without it, each read would sort all following rows.
-  if (layout >= framesLayout && layout < rowlessLayout)
-    journal.exec(
-      `CREATE TEMP VIEW entries AS
-       SELECT n, workspace, sequence, receipt, idem, record, sealed, salted FROM main.entries UNION ALL
-       SELECT n, workspace, sequence, receipt, idem, record, sealed, CAST(NULL AS BLOB) FROM main.settled`,
-    )
-}
-
-function addEmpty(journal: DatabaseSync, table: PartTable): void {
-  journal.exec(
-    `CREATE TEMP VIEW ${table} AS
-     SELECT 0 AS number, 0 AS workspace, 0 AS first, 0 AS part, 0 AS count, x'' AS bytes WHERE false`,
-  )
-}
-
-function joinFormerRows(journal: DatabaseSync): void {
+  if (layout !== formerLayout) return requireKnown("journal", layout)
   journal.exec(
     `CREATE TEMP VIEW entries AS
      SELECT e.n, e.workspace, e.sequence, e.receipt, e.idem, e.record, d.sealed, b.salted
-     FROM main.entries e LEFT JOIN main.bodies b ON b.n = e.n LEFT JOIN main.disclosures d ON d.n = e.n`,
+     FROM main.entries e LEFT JOIN main.bodies b ON b.n = e.n LEFT JOIN main.disclosures d ON d.n = e.n;
+     CREATE TEMP VIEW places AS SELECT 0 AS n, 0 AS workspace, 0 AS sequence, 0 AS count WHERE false;`,
   )
+  for (const table of ["frames", "stretches", "disclosures"])
+    journal.exec(
+      `CREATE TEMP VIEW ${table} AS
+       SELECT 0 AS number, 0 AS workspace, 0 AS first, 0 AS part, 0 AS count, x'' AS bytes WHERE false`,
+    )
 }
 
 /** Opens the incomplete copy if it is the beginning of this journal, or else a new file. */

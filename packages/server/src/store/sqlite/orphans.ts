@@ -5,7 +5,7 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { frameEntries } from "../body-frame.ts"
 import type { Stray } from "../whole-ledger.ts"
-import { schemaOf, type Layout } from "./database.ts"
+import { formerLayout, schemaOf, versionOf, type Layout } from "./database.ts"
 import { partReads, type PartTable } from "./part-tables.ts"
 import { logName } from "./reads.ts"
 import { faultOfSealed } from "./stretch-format.ts"
@@ -277,6 +277,8 @@ export function* searchStrays(search: DatabaseSync, journal: DatabaseSync): Gene
 
 /** A foreign trigger could change later writes, and a removed one no longer protects the data. */
 function* schemaStrays(database: DatabaseSync, layout: Layout): Generator<Stray> {
+  // No script makes the former layout. The next start copies its rows alone.
+  if (layout === "journal" && versionOf(database) === formerLayout) return
   const { found, expected } = schemaOf(database, layout)
   for (const [name, sql] of expected)
     if (found.get(name) !== sql)

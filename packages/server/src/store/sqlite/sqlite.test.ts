@@ -34,7 +34,6 @@ import {
   write,
 } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
-import type { ListPlace } from "../documents.ts"
 import { openForReading, openForWriting } from "./database.ts"
 import { openSqlite, openSqliteWatched } from "./open-sqlite.ts"
 import { bucketOf, runEntries } from "./key-runs.ts"
@@ -404,25 +403,6 @@ function tests(): void {
     await write(second.served, "acme", ["b"])
     await assert.rejects(write(first.served, "acme", ["c"]), /lock in .* was removed or replaced/)
     assert.equal((await expectChain(second.served.journal, "acme")).size, 2)
-  })
-
-  test("documents of an older version keep their order in lists, and count as older than new ones", async () => {
-    const folder = freshFolder()
-    openForWriting(join(folder, "journal.db"), "journal", "full", 2).close()
-    for (const id of ["b", "c", "a"]) {
-      const { value } = project(id, 0, id)
-      const statement = `INSERT INTO documents (kind, workspace, id, version, value)
-         VALUES ('project', 'acme', '${id}', 1, '${JSON.stringify(value)}')`
-      alter(folder, "journal.db", statement)
-    }
-    const { served } = await openFolder(folder)
-    const idsBehind = async (before?: ListPlace) =>
-      (await served.registry.list("project", "acme", before, 2)).map(({ id }) => id)
-    assert.deepEqual(await idsBehind(), ["a", "c"])
-    await write(served, "acme", ["d"], [project("d", 0, "d")])
-    assert.deepEqual(await idsBehind(), ["d", "a"])
-    assert.deepEqual(await idsBehind(await served.registry.get("project", "acme", "a")), ["c", "b"])
-    await expectChain(served.journal, "acme")
   })
 
   test("a credential is looked up by its id as fast as by its workspace too, however many there are", () => {
