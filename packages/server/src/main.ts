@@ -49,12 +49,32 @@ function output(content: string | Uint8Array, taken = () => {}): void {
 
 const isFile = fstatSync(1).isFile()
 
+let hasProgress = false
+
+function progress(line: string): void {
+  if (!process.stderr.isTTY) return
+  hasProgress = true
+  process.stderr.write(`\r${line}\u001b[K`)
+}
+
+function endProgress(): void {
+  if (hasProgress) process.stderr.write("\r\u001b[K")
+  hasProgress = false
+}
+process.on("exit", endProgress)
+
 const terminal: Terminal = {
   environment: process.env,
-  say: (text) => output(text),
+  say(text) {
+    endProgress()
+    output(text)
+  },
   write: (bytes) => new Promise((taken) => output(bytes, taken)),
-  remark: (text) => void process.stderr.write(text),
-  progress: (line) => void (process.stderr.isTTY && process.stderr.write(`\r${line}\u001b[K`)),
+  remark(text) {
+    endProgress()
+    process.stderr.write(text)
+  },
+  progress,
   // Some terminals report the width 0.
   columns: (process.stdout.isTTY && process.stdout.columns) || undefined,
   input: { isTerminal: isatty(0), read: () => process.stdin },

@@ -26,7 +26,6 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
   const found = await verifyArchive(configOf(terminal), (workspace, segments) =>
     progress(`${workspace}: ${segments} segments`),
   )
-  progress("")
   if (json) say(jsonText(found))
   else {
     const { length: wrong } = found.faults
@@ -49,7 +48,6 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
 /** Returns the exit code: 1 if damaged entries stay in the database. */
 export async function runArchiveNow(terminal: Terminal): Promise<number> {
   const { entries, staying } = await archiveNow(optionsOf(terminal))
-  terminal.progress("")
   terminal.say(`Archived ${entriesOf(entries)}.\n`)
   for (const { workspace, unsigned, damaged } of staying) {
     if (unsigned > 0)
@@ -68,7 +66,6 @@ const entriesOf = (count: number): string => counted(count, "entry", "entries")
 
 export async function runArchiveRestore(terminal: Terminal): Promise<void> {
   const entries = await restoreArchive(optionsOf(terminal))
-  terminal.progress("")
   terminal.say(
     `The bodies of ${entries} entries are in the database again. Raise hotDays, or the service archives them again.\n`,
   )

@@ -33,7 +33,6 @@ export async function runBackup(
     withArchive,
     progress: (step) => progress(lineOf(step)),
   })
-  progress("")
   say(
     `Copied ${entries} entries of ${counted(workspaces, "workspace")} to ${target} and hashed each of them again.\n`,
   )

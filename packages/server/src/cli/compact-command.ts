@@ -9,7 +9,6 @@ export function runCompact(terminal: Terminal): void {
   const { bytesBefore, bytesAfter } = compactLedger(configOf(terminal), (done, rows) =>
     progress(`${done} of ${rows} rows`),
   )
-  progress("")
   say(`journal.db has ${mebibytes(bytesAfter)} MiB, ${mebibytes(bytesBefore)} MiB before.\n`)
 }
 

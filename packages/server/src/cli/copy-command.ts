@@ -32,7 +32,6 @@ export async function runCopy(terminal: Terminal, from: string, to: string): Pro
     progress,
   })
   if (target.databaseUrl === undefined) copySecrets(source.data, target.data)
-  progress("")
   say(
     `Copied ${entries} entries of ${counted(workspaces, "workspace")}${before === 0 ? "" : `, ${before} of them before`}.\n`,
   )

@@ -20,6 +20,7 @@ import { ConfigError, urlOf, type Config } from "../config.ts"
 import { detailOf } from "../error.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { checkServer, type CheckedServer } from "../store/open-offline.ts"
+import { isAtLeast, oldestSqlite } from "../store/sqlite/database.ts"
 import { isLocked } from "../store/sqlite/lock.ts"
 import { addressOf, type AskingTerminal } from "./service-calls.ts"
 import { configOf, jsonText } from "./terminal.ts"
@@ -52,7 +53,6 @@ async function checkAll(terminal: AskingTerminal): Promise<readonly CheckResult[
 // Node and SQLite ---------------------------------------------------------------------------------
 
 const oldestNode = "24.15.0"
-const oldestSqlite = "3.51.3"
 
 function checkNode(): Verdict {
   const { node } = process.versions
@@ -67,10 +67,6 @@ function checkSqlite(): Verdict {
         version,
         `install a Node that has SQLite ${oldestSqlite} or later: in older versions, a checkpoint during a write can damage a file`,
       )
-}
-
-function isAtLeast(version: string, oldest: string): boolean {
-  return oldest.localeCompare(version, "en", { numeric: true }) <= 0
 }
 
 // Configuration and files -------------------------------------------------------------------------

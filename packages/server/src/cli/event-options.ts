@@ -43,24 +43,14 @@ export function fieldsOf(options: EventOptions): EventFields {
 export function eventOf(workspaceId: string, fields: EventFields): AuditEvent {
   const { action, actor, target } = fields
   if (action === undefined || actor === undefined || target === undefined) {
-    const missing = [
-      ...(action === undefined ? ["--action"] : []),
-      ...(actor === undefined ? ["--actor"] : []),
-      ...(target === undefined ? ["--target"] : []),
-    ].join(" and ")
+    const missing = Object.entries({ action, actor, target })
+      .flatMap(([name, value]) => (value === undefined ? [`--${name}`] : []))
+      .join(" and ")
     throw new StartError(`an event by options also needs ${missing}; for JSON, name a file, or -`)
   }
   const occurredAt = isoTime(systemClock.now())
-  return {
-    projectId: "core",
-    source: "api",
-    occurredAt,
-    ...fields,
-    workspaceId,
-    action,
-    actor,
-    target,
-  }
+  const usual = { projectId: "core", source: "api", occurredAt } as const
+  return { ...usual, ...fields, workspaceId, action, actor, target }
 }
 
 function partyOf<Further extends { readonly [name: string]: string | undefined }>(

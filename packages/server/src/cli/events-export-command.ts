@@ -62,7 +62,6 @@ export async function exportEvents(
   const include = proof ? ({ include: "proof" } as const) : {}
   const asked = { ...filter, format, after: before.last, ...include }
   const failed = (error: unknown): never => {
-    terminal.progress("")
     throw explain(error)
   }
   const started = await client.events.export(workspaceId, asked, patience).catch(failed)
@@ -72,7 +71,6 @@ export async function exportEvents(
         ? copyLines(terminal, started, before, to)
         : copyRows(terminal, started, format, to)
     const broken = await copying.catch(failed)
-    terminal.progress("")
     if (broken > 0) {
       const entries = counted(broken, "entry", "entries")
       remark(`tallystick: ${entries} of it ${broken === 1 ? "is" : "are"} not what was recorded\n`)

@@ -142,17 +142,14 @@ async function putMany(
   for await (const lines of batchesOf(input, limits)) {
     try {
       const results = await putBatch(client, lines, many)
-      progress("")
       show(terminal, results, many.json, counts)
       progress(counted(counts.recorded + counts.replayed, "event"))
     } catch (error) {
-      progress("")
       remark(`tallystick: ${fateOf(lines, error)}: ${explain(error).message}. ${again}\n`)
       failed = isUnknown(error) ? exitCodes.unknown : exitCodes.refused
       break
     }
   }
-  progress("")
   const { recorded, replayed, refused } = counts
   const before = replayed === 0 ? "" : `, ${replayed} recorded before`
   const not = refused === 0 ? "" : `, ${refused} refused`

@@ -39,7 +39,6 @@ export async function runExport(
     },
     progress: (done) => progress(`${done} entries`),
   })
-  progress("")
   say(
     `${entries} entries of ${workspace} are in ${folder}, ${added} of them new. disclosures/ holds what the bodies hide, such as e-mail addresses: remove it for readers who must not see that.\n`,
   )

@@ -63,7 +63,6 @@ export async function checkLedger(
       threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),
     })
-    progress("")
     if (json) say(jsonText(jsonOf(found)))
     else tell(found, { say, remark })
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed

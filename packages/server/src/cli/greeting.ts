@@ -67,19 +67,16 @@ function firstEvent(url: string, key: string, nowMs: number): string {
     metadata: { amount: 1299.5, currency: "EUR" },
     userVisible: true,
   }
-  return curl(
-    `${url}/v1/events`,
-    [`Authorization: Bearer ${key}`, "Idempotency-Key: invoice-9-approved"],
-    event,
-  )
+  // With a newline after the answer, which has none.
+  return [
+    `curl -sS -w '\\n' ${url}/v1/events`,
+    `  -H "Authorization: Bearer ${key}"`,
+    '  -H "Idempotency-Key: invoice-9-approved"',
+    '  -H "Content-Type: application/json"',
+    `  -d '${JSON.stringify(event)}'`,
+  ].join(" \\\n")
 }
 
 function firstAdmin(url: string, token: string): string {
   return `The instance has no admin yet. Open this link to become the first one; it works once, for one day:\n\n  ${url}/ui/setup?first#t=${token}`
-}
-
-/** Prints a newline after the answer, which has none. */
-function curl(url: string, headers: readonly string[], body: object): string {
-  const sent = [...headers, "Content-Type: application/json"].map((header) => `  -H "${header}"`)
-  return [`curl -sS -w '\\n' ${url}`, ...sent, `  -d '${JSON.stringify(body)}'`].join(" \\\n")
 }

@@ -13,7 +13,6 @@ export async function runReindex(terminal: Terminal): Promise<number> {
     entries.set(step.workspace, step.done)
     progress(`${step.workspace}: ${step.done} of ${step.entries}`)
   })
-  progress("")
   for (const trouble of troubles) remark(`tallystick: ${trouble}\n`)
   const sum = [...entries.values()].reduce((all, one) => all + one, 0)
   say(`Indexed ${sum} entries of ${counted(entries.size, "workspace")}.\n`)

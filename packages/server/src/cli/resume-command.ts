@@ -22,7 +22,6 @@ export async function runResume(
     isTrial: check,
     progress: (workspace, done) => progress(`${workspace}: hashed ${done} entries`),
   })
-  progress("")
   if (json) terminal.say(jsonText({ ...resumed, check }))
   switch (resumed.kind) {
     case "needless":

@@ -28,7 +28,6 @@ export async function runRotateSecret(
       progress,
     }),
   )
-  progress("")
   say(
     wasOver
       ? `There is nothing to rotate: this data already uses the secret, generation ${generation}.\n`

@@ -13,8 +13,8 @@ export interface Terminal {
   /** Writes errors and hints to standard error. */
   readonly remark: (text: string) => void
   /**
-   * Shows progress: each line replaces the one before, and an empty one removes it. Does nothing
-   * unless standard error is a terminal.
+   * Shows progress: each line replaces the one before, and what is said or remarked removes it. Does
+   * nothing unless standard error is a terminal.
    */
   readonly progress: (line: string) => void
   /** Width of standard output; undefined if that is no terminal. */

@@ -1,6 +1,7 @@
 // Reading consents: of one person, which is recorded as a look-up, and counts of all.
 
 import type * as wire from "@tallystick/client/wire"
+import { definedOf } from "@tallystick/proof"
 import { isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { consentAction, subjectType, withdrawalAction } from "../../ledger/consent.ts"
@@ -89,14 +90,10 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const reader = { wanted, isProven: false, isHeld, signal }
         const { page, state } = await stateOf(service, workspace, reader)
         const text = await textOf(service, workspaceId, projectId, state.consent, atMs)
-        const lookupReceiptId = await recordConsentLookup(
-          service,
-          caller,
-          workspace,
-          { subject, reason },
-          { projectId, ...(at !== undefined && { at }) },
-        )
-        const about = {
+        const lookup = { subject, reason }
+        const about = { projectId, ...definedOf({ at }) }
+        const lookupReceiptId = await recordConsentLookup(service, caller, workspace, lookup, about)
+        const shown = {
           workspaceId,
           projectId,
           subject,
@@ -105,7 +102,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
           ...text,
           lookupReceiptId,
         }
-        return ok(pageJson({ ...page, events: page.events.toReversed() }, about))
+        return ok(pageJson({ ...page, events: page.events.toReversed() }, shown))
       },
     }),
     endpoint({
@@ -125,7 +122,7 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const workspace = await service.workspaces.get(workspaceId)
         // All counts are of the same entries.
         const head = await service.store.journal.head(workspaceId)
-        const times = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+        const times = definedOf({ from, to })
         const countOf = countsOf(service, workspace, signal, (action) => ({
           ...wantedConsents(caller, projectId, `action:${action}`, times),
           lastSequence: head?.sequence ?? 0,
@@ -153,13 +150,8 @@ function wantedConsents(
   times: { readonly from?: string; readonly to?: string } = {},
 ): Wanted {
   const query = `kind:consent ${which}`
-  return wantedOf(caller, {
-    projectId,
-    query,
-    ...times,
-    includeArchive: true,
-    includeSystem: false,
-  })
+  const whole = { includeArchive: true, includeSystem: false }
+  return wantedOf(caller, { projectId, query, ...times, ...whole })
 }
 
 interface Act {
@@ -211,26 +203,19 @@ function actOf(event: Uint8Array): Act | undefined {
   return { isWithdrawal: action === withdrawalAction, policyVersion, entry }
 }
 
-function shownState({
-  state,
-  consent,
-  withdrawal,
-}: ConsentState<Act>): Pick<
-  wire.ConsentState,
-  "state" | "policyVersion" | "mode" | "surface" | "receipt" | "since"
-> {
+function shownState({ state, consent, withdrawal }: ConsentState<Act>) {
   const deciding = (withdrawal ?? consent)?.entry
-  const version = (consent ?? withdrawal)?.policyVersion
   const mode = consent?.entry.metadata["mode"]
   const surface = deciding?.metadata["surface"]
-  return {
+  return definedOf({
     state,
-    ...(version !== undefined && { policyVersion: version }),
+    policyVersion: (consent ?? withdrawal)?.policyVersion,
     // These may be personal, and so may have been erased.
-    ...(typeof mode === "string" && { mode }),
-    ...(typeof surface === "string" && { surface }),
-    ...(deciding !== undefined && { receipt: deciding.receipt, since: deciding.timestamp }),
-  }
+    mode: typeof mode === "string" ? mode : undefined,
+    surface: typeof surface === "string" ? surface : undefined,
+    receipt: deciding?.receipt,
+    since: deciding?.timestamp,
+  })
 }
 
 /** The text that a consent is about, if it was published at that time. */
@@ -273,11 +258,8 @@ function countsOf(
     for (const [member, action] of actions) {
       const request = { wanted: wantedFor(action), storage: "all", signal } as const
       const counted = await queries.count(workspace, request, counting)
-      for (const {
-        name,
-        counts: [count = 0],
-      } of counted)
-        counts.set(name, { ...none, ...counts.get(name), [member]: count })
+      for (const { name, counts: found } of counted)
+        counts.set(name, { ...none, ...counts.get(name), [member]: found[0] ?? 0 })
     }
     return counts
   }

@@ -1,6 +1,7 @@
 // Members of a workspace. An invited person accepts by a link.
 
 import type * as wire from "@tallystick/client/wire"
+import { definedOf } from "@tallystick/proof"
 import type { Membership } from "../../store/documents.ts"
 import { makerOf } from "../../workspace/makers.ts"
 import { instanceWorkspace } from "../../workspace/permissions.ts"
@@ -153,15 +154,14 @@ async function memberJson(
   { id, workspace, value }: Membership,
 ): Promise<wire.Member> {
   const { email, name, role, createdAt, createdBy, joinedAt } = value
-  const named = name === undefined ? {} : { name }
   return {
     id,
     workspaceId: workspace,
     email,
-    ...named,
+    ...definedOf({ name }),
     role,
     createdAt,
     createdBy: await makerOf(store.registry, workspace, createdBy),
-    ...(joinedAt === undefined ? {} : { joinedAt }),
+    ...definedOf({ joinedAt }),
   }
 }

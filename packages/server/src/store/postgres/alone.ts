@@ -8,6 +8,7 @@ import { migrate, newestLayout } from "./migrate.ts"
 import { closing } from "../../runtime/closing.ts"
 import {
   lockKey,
+  nowMs,
   openTool,
   passLock,
   serviceName,
@@ -20,7 +21,7 @@ const layout = "SELECT number FROM tallystick.layout"
 const connectionsNow = `SELECT count(*) FROM pg_stat_activity
   WHERE application_name = '${serviceName}' AND datname = current_database()`
 const leasesNow = `SELECT count(*) FROM tallystick.leases
-  WHERE until_ms > (extract(epoch FROM now()) * 1000)::bigint`
+  WHERE until_ms > ${nowMs}`
 
 const lookEveryMs = 100
 /** The server notices a closed connection only after a short time. */

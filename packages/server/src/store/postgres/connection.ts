@@ -190,6 +190,9 @@ export function openDatabase(config: DatabaseConfig, clock: Clock = systemClock)
   }
 }
 
+/** The time by the clock of the database. */
+export const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
+
 /** "tallysti": the key of the advisory lock of a command. Each database has its own. */
 export const lockKey = "x'74616c6c79737469'::bigint"
 /** False while a command has the database alone. The lock ends with its transaction. */

@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts"
 import { repeatedly } from "../../runtime/repeatedly.ts"
 import { every } from "../all-documents.ts"
 import type { Registry } from "../store.ts"
-import type { Database } from "./connection.ts"
+import { nowMs, type Database } from "./connection.ts"
 
 const pollEveryMs = 250
 const deadEveryMs = 1000
@@ -15,7 +15,6 @@ const deadEveryMs = 1000
  */
 const appendMsMax = 30_000
 
-const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
 /**
  * After a failover, the clock of the database may be behind what was read before. The bound is a
  * subquery, so it is computed once: for each row, it takes four times as long as reading the row.

@@ -11,7 +11,7 @@ import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Group, Head, Linked, Outcome } from "../entries.ts"
 import type { Journal } from "../store.ts"
 import { binaryArray, type Element, type ElementType } from "./binary-array.ts"
-import { bytes, codeOf, type Database, type Row } from "./connection.ts"
+import { bytes, codeOf, nowMs, type Database, type Row } from "./connection.ts"
 import { headOf, journalReads } from "./reads.ts"
 
 const appendGroup = `SELECT outcome, head_sequence, head_hash, head_ms, last_hash
@@ -45,7 +45,7 @@ const appendGroups = `
   ), moved AS (
     UPDATE tallystick.heads h
     SET sequence = f.sequence, hash = f.hash, time_ms = f.time_ms,
-        moved_ms = (extract(epoch FROM now()) * 1000)::bigint
+        moved_ms = ${nowMs}
     FROM free f WHERE h.workspace_id = f.workspace_id
   ), written AS (
     INSERT INTO tallystick.entries (workspace_id, sequence, receipt, idem, record, sealed, salted)

@@ -7,7 +7,7 @@ import type { Clock } from "../../clock.ts"
 import { repeatedly } from "../../runtime/repeatedly.ts"
 import { OvertakenError } from "../../error.ts"
 import type { Leases } from "../store.ts"
-import type { Database, Queries } from "./connection.ts"
+import { nowMs, type Database, type Queries } from "./connection.ts"
 
 export type Task = "watch" | "file"
 
@@ -26,8 +26,6 @@ const renewEveryMs = 1500
 const refusedMs = 1000
 /** A lease that was not used for this time is given back. */
 const idleMs = 5000
-
-const nowMs = "(extract(epoch FROM now()) * 1000)::bigint"
 
 /**
  * Inserts or extends the row, or takes an expired lease over. With `$5` it takes over any lease. A
@@ -111,13 +109,13 @@ export function createLeases(database: Database, task: Task, clock: Clock): OwnL
 
   return {
     async hold(workspace) {
-      const nowMs = clock.elapsed()
+      const askedMs = clock.elapsed()
       const lease = held.get(workspace)
-      if (lease !== undefined && lease.untilMs > nowMs) {
-        lease.askedMs = nowMs
+      if (lease !== undefined && lease.untilMs > askedMs) {
+        lease.askedMs = askedMs
         return true
       }
-      if ((refused.get(workspace) ?? -Infinity) > nowMs) return false
+      if ((refused.get(workspace) ?? -Infinity) > askedMs) return false
       return take(workspace, false).catch(() => undefined)
     },
     async take(workspace) {

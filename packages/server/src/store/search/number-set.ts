@@ -63,32 +63,25 @@ export class NumberSet {
 
   addRange(from: number, to: number): void {
     if (from === 0 && to === this.most) this.addAll()
-    if (this.#isAll) return
-    let number = from
-    for (; number < to && (number & 31) !== 0; number++) this.add(number)
-    if (number + 32 <= to) {
-      this.spread()
-      const end = (to >>> 5) << 5
-      this.#words.fill(0xffffffff, number >>> 5, end >>> 5)
-      number = end
-    }
-    for (; number < to; number++) this.add(number)
+    if (!this.#isAll) this.#changeRange(from, to, 0xffffffff, (number) => this.add(number))
   }
 
   deleteRange(from: number, to: number): void {
-    if (this.#isFew) {
-      this.#few = this.#few.filter((one) => one < from || one >= to)
-      return
-    }
+    if (this.#isFew) this.#few = this.#few.filter((one) => one < from || one >= to)
+    else this.#changeRange(from, to, 0, (number) => this.delete(number))
+  }
+
+  /** Writes whole words where it can. */
+  #changeRange(from: number, to: number, word: number, change: (number: number) => void): void {
     let number = from
-    for (; number < to && (number & 31) !== 0; number++) this.delete(number)
+    for (; number < to && (number & 31) !== 0; number++) change(number)
     if (number + 32 <= to) {
       this.spread()
       const end = (to >>> 5) << 5
-      this.#words.fill(0, number >>> 5, end >>> 5)
+      this.#words.fill(word, number >>> 5, end >>> 5)
       number = end
     }
-    for (; number < to; number++) this.delete(number)
+    for (; number < to; number++) change(number)
   }
 
   addBytes(raw: Uint8Array, at: number, length: number): void {

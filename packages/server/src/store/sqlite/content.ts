@@ -31,37 +31,30 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
   const listed = frameLists(journal)
   const destroyedBodies = bodyDestroying(journal, packed)
   const keptDisclosures = disclosureDestroying(journal, packed)
+  /** Acts on a workspace that is there. */
+  const on = async <T>(workspace: string, none: T, act: (number: number) => T): Promise<T> => {
+    const number = numberOf(workspace)
+    return number === undefined ? none : act(number)
+  }
   return {
-    async pack(workspace, after, upTo, mayBePart) {
-      const number = numberOf(workspace)
-      return number === undefined ? undefined : packing(number, after, upTo, mayBePart)
-    },
-    async frames(workspace, after, bytesMax) {
-      const number = numberOf(workspace)
-      return number === undefined ? [] : listed(number, after, bytesMax)
-    },
-    async dropBodies(workspace, range) {
-      const number = numberOf(workspace)
-      return number === undefined ? range.last : frames.drop(number, range)
-    },
+    pack: (workspace, ...asked) => on(workspace, undefined, (number) => packing(number, ...asked)),
+    frames: (workspace, ...asked) => on(workspace, [], (number) => listed(number, ...asked)),
+    dropBodies: (workspace, range) =>
+      on(workspace, range.last, (number) => frames.drop(number, range)),
     async putFrames(workspace, given) {
       const number = numberOf(workspace)
       assert(number !== undefined, "frames are put back to a workspace that is there")
       for (const frame of given) frames.putBack(number, frame)
       syncLog(journal)
     },
-    async destroyBodies(workspace, ranges) {
-      const number = numberOf(workspace)
-      return number === undefined
-        ? (ranges.at(-1)?.last ?? 0)
-        : taken(journal, destroyedBodies(number, ranges))
-    },
-    async keepDisclosures(workspace, remaining) {
-      const number = numberOf(workspace)
-      return number === undefined
-        ? (remaining.at(-1)?.sequence ?? 0)
-        : taken(journal, keptDisclosures(number, remaining))
-    },
+    destroyBodies: (workspace, ranges) =>
+      on(workspace, ranges.at(-1)?.last ?? 0, (number) =>
+        taken(journal, destroyedBodies(number, ranges)),
+      ),
+    keepDisclosures: (workspace, remaining) =>
+      on(workspace, remaining.at(-1)?.sequence ?? 0, (number) =>
+        taken(journal, keptDisclosures(number, remaining)),
+      ),
     // Emptying the log syncs both files.
     clearLog: async () => emptyLog(journal, 0),
   }

@@ -19,7 +19,7 @@ export type Durability = "full" | "normal"
 export type Layout = "journal" | "index" | "search"
 
 /** Below this version a checkpoint racing with a write could corrupt a WAL database. */
-const oldestVersion = [3, 51, 3] as const
+export const oldestSqlite = "3.51.3"
 
 /**
  * An entry is a row of about a kilobyte. The rest at the end of a page is too small for another
@@ -202,15 +202,15 @@ function settle(database: DatabaseSync): void {
 
 function requireVersion(database: DatabaseSync): void {
   const version = String(database.prepare("SELECT sqlite_version() AS version").get()?.["version"])
-  const parts = version.split(".").map(Number)
-  for (const [place, least] of oldestVersion.entries()) {
-    const part = parts[place] ?? 0
-    if (part > least) return
-    assert(
-      part === least,
-      `SQLite ${oldestVersion.join(".")} or later is needed, this runtime has ${version}`,
-    )
-  }
+  assert(
+    isAtLeast(version, oldestSqlite),
+    `SQLite ${oldestSqlite} or later is needed, this runtime has ${version}`,
+  )
+}
+
+/** Compares versions such as 3.51.3. */
+export function isAtLeast(version: string, oldest: string): boolean {
+  return oldest.localeCompare(version, "en", { numeric: true }) <= 0
 }
 
 /** The first read of the file: throws if it is not a database, or is damaged. */

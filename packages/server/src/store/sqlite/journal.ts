@@ -12,6 +12,7 @@ import type { ReaderQuestions } from "./reader.ts"
 import { receivedOf } from "../sent-entries.ts"
 import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Tail } from "./recent-keys.ts"
+import { singleFlight } from "../../runtime/single-flight.ts"
 import { asking, type Thread } from "../../runtime/worker-thread.ts"
 import type { WriterAnswer, WriterQuestions } from "./writer.ts"
 
@@ -35,30 +36,20 @@ export function createJournal(
   const packer = createPacker()
   // After an error it is unknown what was recorded, so the tail is read again before it is used.
   let inDoubt = false
-  let settling: Promise<void> | undefined
-
-  let resolving: Promise<void> | undefined
-  const readTail = async () => {
+  // Concurrent callers wait for the same read, because each entry may be added to the tail only
+  // once.
+  const resolveDoubt = singleFlight(async () => {
     for (let more = true; more;) {
       const places = await reader.ask("places", tail.lastN(), placesPerRead)
       for (const place of places) tail.add(place)
       more = places.length === placesPerRead
     }
     inDoubt = false
-  }
-  // Concurrent callers wait for the same read, because each entry may be added to the tail only
-  // once.
-  const resolveDoubt = () =>
-    (resolving ??= readTail().finally(() => {
-      resolving = undefined
-    }))
-
-  const settled = () => {
-    settling = undefined
-  }
-  const settleRuns = async (fromRun: number) => {
-    for (const { run, filter } of await reader.ask("filters", fromRun)) tail.settle(run, filter)
-  }
+  })
+  const settleRuns = singleFlight(async () => {
+    for (const { run, filter } of await reader.ask("filters", tail.due() ?? 0))
+      tail.settle(run, filter)
+  })
 
   return {
     ...asking(reader, "head", "linked", "records", "recordsAt"),
@@ -92,9 +83,8 @@ export function createJournal(
         if (keys.length > 0) return { kind: "used" as const, keys }
         return written === undefined ? refused() : outcomeOf(group, written.next().value)
       })
-      const run = tail.due()
       // If the index cannot be read now, the tail stays in memory, and the next commit tries again.
-      if (run !== undefined) settling ??= settleRuns(run).then(settled, settled)
+      if (tail.due() !== undefined) settleRuns().catch(() => {})
       return outcomes
     }),
   }
