@@ -688,6 +688,14 @@ test(
       TALLYSTICK_DATA: join(folder.path, "data"),
       TALLYSTICK_DATABASE_URL: url,
     }
+    const doctor = async (environment: Place) => {
+      const { code, output } = await tallystick(["doctor", "--json"], { ...environment })
+      const looks = JSON.parse(output) as readonly { name: string; state: string; found: string }[]
+      const states = new Map(looks.map(({ name, state, found }) => [name, `${state} ${found}`]))
+      return { code, states }
+    }
+    const { states: before } = await doctor(place)
+    assert.equal(before.get("ledger"), "warn the database holds no ledger")
     const { service, acme, receipts } = await smallLedger(place, 300)
     const settings = { ...settingsOf(service), ...place }
     const exported = join(folder.path, "export")
@@ -695,9 +703,7 @@ test(
     // While the service runs.
     const first = await done(["export", acme.id, exported], settings)
     assert.match(first, /^305 entries of .*, 305 of them new/)
-    const { code, output } = await tallystick(["doctor", "--json"], settings)
-    const looks = JSON.parse(output) as readonly { name: string; state: string; found: string }[]
-    const states = new Map(looks.map(({ name, state, found }) => [name, `${state} ${found}`]))
+    const { code, states } = await doctor(settings)
     for (const name of ["database", "keys", "chains", "checkpoints", "clock", "service"])
       assert.match(states.get(name) ?? "none", /^ok/, name)
     assert.equal(code, 0)

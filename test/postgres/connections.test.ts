@@ -6,7 +6,7 @@ import { closing } from "../../packages/server/src/runtime/closing.ts"
 import { write } from "../../packages/server/src/store/contract/written-entries.ts"
 import { expectChain } from "../../packages/server/src/store/expect-chain.ts"
 import { isPostgresInUse } from "../../packages/server/src/store/postgres/alone.ts"
-import { openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
+import { addressOf, openDatabase } from "../../packages/server/src/store/postgres/connection.ts"
 import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
 import { openPostgres } from "../../packages/server/src/store/postgres/open-postgres.ts"
 import { askDatabase, startPostgres } from "../postgres-server.ts"
@@ -122,6 +122,14 @@ test("parameters of the address replace no setting of ours, and commands still f
   )
   assert.equal(await isPostgresInUse(url.href), true)
   await database.close()
+  for (const [given, read] of [
+    ["sslmode=require", "verify-full"],
+    ["sslmode=no-verify", "no-verify"],
+    ["sslmode=require&uselibpqcompat=true", "require"],
+  ]) {
+    const { connectionString } = addressOf(`postgres://one/ledger?${given}`, "any")
+    assert.equal(new URL(connectionString).searchParams.get("sslmode"), read)
+  }
   // A command does not take itself for a service.
   url.search = "application_name=tallystick"
   await eventually("nobody uses it", async () => !(await isPostgresInUse(url.href)))

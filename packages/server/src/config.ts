@@ -455,7 +455,7 @@ export function databaseUrlOf(
   const { protocol = "", pathname = "" } = URL.parse(value) ?? {}
   if (!["postgres:", "postgresql:"].includes(protocol) || pathname.length < 2)
     throw new ConfigError(
-      `${name} must be the address of a database, as postgres://user:password@host:port/name`,
+      `${name} must be the address of a database, as postgres://user:password@host:port/name, with %23 for a # in the password, %2F for a /, and so on`,
     )
   return value
 }

@@ -248,7 +248,10 @@ async function checkDatabase(config: Config): Promise<readonly CheckResult[]> {
     const advice = "correct that, or TALLYSTICK_DATABASE_URL; the ledger was not checked"
     return [{ name: "database", ...bad(server, advice) }]
   }
-  return [{ name: "database", ...verdictOf(server) }, ...(await checkedLedger(config))]
+  return [
+    { name: "database", ...verdictOf(server) },
+    ...(await checkedLedger(config, server.hasLedger)),
+  ]
 }
 
 function verdictOf({ version, isReadOnly }: CheckedServer): Verdict {
@@ -260,8 +263,8 @@ function verdictOf({ version, isReadOnly }: CheckedServer): Verdict {
     : ok(`PostgreSQL ${version}, with the settings that keep what was acknowledged`)
 }
 
-function checkedLedger(config: Config): Promise<readonly CheckResult[]> {
-  return check("ledger", () => checkLedger(config))
+function checkedLedger(config: Config, hasLedger?: boolean): Promise<readonly CheckResult[]> {
+  return check("ledger", () => checkLedger(config, hasLedger))
 }
 
 // The service -------------------------------------------------------------------------------------

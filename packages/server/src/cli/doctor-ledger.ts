@@ -23,14 +23,21 @@ import { openKeyring } from "../workspace/stored-keyring.ts"
 import { counted } from "./terminal.ts"
 import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
 
-export async function checkLedger(config: Config): Promise<Verdict | readonly CheckResult[]> {
+export async function checkLedger(
+  config: Config,
+  hasLedger = statsOf(join(config.data, "journal.db")) !== undefined,
+): Promise<Verdict | readonly CheckResult[]> {
   const { data, databaseUrl, heads } = config
-  if (databaseUrl === undefined && statsOf(join(data, "journal.db")) === undefined) {
+  if (!hasLedger) {
+    const [place, advice] =
+      databaseUrl === undefined
+        ? [data, "check that the disk with the data is mounted, and put the data back"]
+        : ["the database", "correct TALLYSTICK_DATABASE_URL, or restore the database"]
     if ((await readHeads(heads)).size === 0)
-      return warn(`${data} holds no ledger`, "the first start creates one")
+      return warn(`${place} holds no ledger`, "the first start creates one")
     return bad(
-      `${data} holds no ledger, and ${heads} says that something was signed`,
-      "check that the disk with the data is mounted, and put the data back; to start over, remove that file",
+      `${place} holds no ledger, and ${heads} says that something was signed`,
+      `${advice}; to start over, remove that file`,
     )
   }
   await using snapshot = closing(await openSnapshot(config))

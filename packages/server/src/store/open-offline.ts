@@ -49,6 +49,7 @@ export interface CheckedServer {
   readonly version: string
   /** True for a standby. */
   readonly isReadOnly: boolean
+  readonly hasLedger: boolean
 }
 
 /** Throws unless the database can hold a ledger. */

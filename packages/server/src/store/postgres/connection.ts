@@ -262,6 +262,10 @@ export function addressOf(url: string, name: string, options = "") {
   const address = new URL(url)
   const further = address.searchParams.get("options") ?? ""
   for (const parameter of ownParameters) address.searchParams.delete(parameter)
+  // The driver reads these modes so, but prints a warning that its next version will not.
+  const mode = address.searchParams.get("sslmode") ?? ""
+  if (/^(prefer|require|verify-ca)$/.test(mode) && !address.searchParams.has("uselibpqcompat"))
+    address.searchParams.set("sslmode", "verify-full")
   return {
     connectionString: address.href,
     application_name: name,

@@ -38,7 +38,8 @@ export async function checkPostgres(url: string) {
     const { rows } = await client.query<{ isReadOnly: boolean }>(
       'SELECT pg_is_in_recovery() AS "isReadOnly"',
     )
-    return { version, isReadOnly: rows[0]?.isReadOnly === true }
+    const hasLedger = (await layoutOf(client)) > 0
+    return { version, isReadOnly: rows[0]?.isReadOnly === true, hasLedger }
   })
 }
 
