@@ -5,7 +5,7 @@ import { answer, givenToThread, startThread, startWhenAsked } from "./worker-thr
 
 // This file is also the module of the threads that it starts.
 
-type Questions = { double(number: number): number; never(): Promise<void> }
+type Questions = { double(number: number): number; never(): Promise<void>; refused(): never }
 
 type Start = "answers" | "throws" | "ends"
 
@@ -47,6 +47,15 @@ if (given === undefined) {
     await rejected
   })
 
+  test("a refusal keeps its code, and its cause for the log", async () => {
+    const { thread } = countStarts()
+    const refusal = new LedgerError("overloaded", "ask again", {
+      cause: new Error("no connection"),
+    })
+    await assert.rejects(thread.ask("refused"), refusal)
+    await thread.close()
+  })
+
   test("an unused thread does not start at its close", async () => {
     const counted = countStarts()
     await counted.thread.close()
@@ -68,7 +77,13 @@ if (given === undefined) {
   if (given === "throws") throw new Error("this thread cannot start")
   if (given === "ends") process.exit(1)
   answer<Questions>(
-    { double: (number) => 2 * number, never: () => new Promise(() => {}) },
+    {
+      double: (number) => 2 * number,
+      never: () => new Promise(() => {}),
+      refused() {
+        throw new LedgerError("overloaded", "ask again", { cause: new TypeError("no connection") })
+      },
+    },
     () => {},
   )
 }

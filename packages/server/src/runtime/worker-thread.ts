@@ -55,6 +55,7 @@ type ThreadMessage<R = unknown> =
       readonly id: number
       readonly code: ErrorCode
       readonly detail: string
+      readonly cause: unknown
     }
   | { readonly kind: "report"; readonly report: R }
 
@@ -102,7 +103,7 @@ export async function startThread<Q extends Questions, R = never>(
     const call = waiting.get(told.id)
     waiting.delete(told.id)
     if (told.kind === "error") call?.reject(told.error)
-    else if (told.kind === "refusal") call?.reject(new LedgerError(told.code, told.detail))
+    else if (told.kind === "refusal") call?.reject(new LedgerError(told.code, told.detail, told))
     else call?.resolve(told.answer)
   }
   await new Promise<void>((resolve, reject) => {
@@ -227,7 +228,7 @@ export function answer<Q extends Questions, R = never>(
     } catch (error) {
       // A LedgerError would lose all but its message when it is copied between threads.
       if (error instanceof LedgerError)
-        tell({ kind: "refusal", id, code: error.code, detail: error.detail })
+        tell({ kind: "refusal", id, code: error.code, detail: error.detail, cause: error.cause })
       else tell({ kind: "error", id, error })
     }
     if (question === closeQuestion) port.close()
