@@ -103,11 +103,18 @@ test("explorer: a search by keyboard, with chips, completion, and Back", async (
   await recomputed(page, "All 100 rows")
 })
 
-test("explorer: filters show counts, and a hint names matches outside the range", async (open) => {
+test("explorer: filters show counts, and a hint names matches of a wider search", async (open) => {
   const page = await open("events?range=1h&query=inv_0", viewer)
-  await page.getByText("Outside your range there are entries").waitFor()
-  await page.getByRole("button", { name: "Show", exact: true }).click()
+  await page.getByText("There are matches outside this time").waitFor()
+  await page.getByRole("button", { name: "Show them" }).click()
   await recomputed(page, "The one row on this page recomputed")
+  await page.goto(`${service.url}/ui/events?query=action:auth.passwo%20-nobody`)
+  await page.getByText("There are matches of words that begin so").waitFor()
+  await page.getByRole("button", { name: "Show them" }).click()
+  await page.getByRole("button", { name: "Remove action:auth.passwo*" }).waitFor()
+  await recomputed(page, "All 50 rows")
+  await page.goto(`${service.url}/ui/events?query=action:workspace.create`)
+  await page.getByText("There are matches among the ledger’s own entries").waitFor()
   await page.goto(`${service.url}/ui/events?range=all`)
   await recomputed(page, "All 100 rows")
   const lane = page.getByRole("checkbox", { name: /security 50/ })

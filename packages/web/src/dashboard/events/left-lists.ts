@@ -23,6 +23,11 @@ export function keepList(desk: Desk, name: string, rows: Rows): void {
   if (kept.size > listsMax && oldest !== undefined) kept.delete(oldest)
 }
 
+/** What they hold may be destroyed now. */
+export function forgetLists(desk: Desk): void {
+  lists.delete(desk)
+}
+
 export function leftList(desk: Desk, name: string): LeftList | undefined {
   return lists.get(desk)?.get(name)
 }

@@ -1,4 +1,4 @@
-// Says why the list is empty: nothing matches, or all matches are outside the range.
+// Says why the list is empty: nothing matches, or only a wider search does.
 
 import type { EventsFeed } from "@tallystick/client/wire"
 import { elementOf, redraw } from "../../elements/elements.ts"
@@ -6,7 +6,7 @@ import { Button } from "../../parts/button.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
-import { boundsOf, chipsOf, filterOf, withoutTerm, type Asked } from "./asked.ts"
+import { boundsOf, chipsOf, filterOf, withoutTerm, type Asked, type Chip } from "./asked.ts"
 
 interface NothingParts {
   readonly desk: Desk
@@ -38,24 +38,45 @@ export function nothingFound({ desk, asked, change, firstRun }: NothingParts): H
     </div>,
   )
 
-  /** The same search without its range: its oldest entry, if there is one. */
+  /** Offers the first wider search that finds something. */
   async function look(): Promise<void> {
-    const isBounded = Object.keys(boundsOf(asked.range, new Date())).length > 0
-    if (!isBounded && asked.text !== "") return
-    const everything: Asked = { ...asked, range: { since: "all" } }
-    const filter = filterOf(everything, new Date())
-    const told = await desk.get<EventsFeed>(["events", "feed"], { ...filter, after: 0, limit: 1 })
-    const oldest = told.ok ? told.value.events[0] : undefined
-    if (oldest === undefined) return told.ok && asked.text === "" ? firstRun() : undefined
-    redraw(
-      outside,
-      <p class="soft">
-        Outside your range there are entries. The oldest is of{" "}
-        <Time at={oldest.occurredAt} form="date" />.{" "}
-        <Button kind="plain" onClick={() => change(everything)}>
-          Show
-        </Button>
-      </p>,
-    )
+    for (const [where, wider] of widerThan(asked)) {
+      const filter = filterOf(wider, new Date())
+      const told = await desk.get<EventsFeed>(["events", "feed"], { ...filter, after: 0, limit: 1 })
+      if (!told.ok) return
+      const [oldest] = told.value.events
+      if (oldest === undefined && asked.text === "") return firstRun()
+      if (oldest === undefined) continue
+      return redraw(
+        outside,
+        <p class="soft">
+          There are {chips.length === 0 ? "entries" : "matches"} {where}, the oldest of{" "}
+          <Time at={oldest.occurredAt} form="date" />.{" "}
+          <Button kind="plain" onClick={() => change(wider)}>
+            Show them
+          </Button>
+        </p>,
+      )
+    }
   }
+}
+
+function widerThan(asked: Asked): readonly (readonly [where: string, wider: Asked])[] {
+  const everything: Asked = { ...asked, range: { since: "all" } }
+  const isBounded = Object.keys(boundsOf(asked.range, new Date())).length > 0
+  const begun = chipsOf(asked.text)
+    .map((chip) => (mayGoOn(chip) ? `${chip.text}*` : chip.text))
+    .join(" ")
+  return [
+    ...(isBounded || asked.text === "" ? [["outside this time", everything] as const] : []),
+    ...(begun.includes("*")
+      ? [["of words that begin so", { ...everything, text: begun }] as const]
+      : []),
+    ["among the ledger’s own entries", { ...everything, withSystem: true }],
+  ]
+}
+
+/** A word that is found whole, and not as the beginning of another one. */
+function mayGoOn({ text, field = "text", isNot }: Chip): boolean {
+  return !isNot && /^[^"*]+$/.test(text) && ["text", "actor", "action", "target"].includes(field)
 }

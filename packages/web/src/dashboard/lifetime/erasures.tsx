@@ -22,13 +22,15 @@ import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
+import { forgetLists } from "../events/left-lists.ts"
 import { listedTable } from "../listed-table.tsx"
+import type { Place } from "../place.ts"
 import type { Part } from "./part.ts"
 
 /** How often the page checks whether an erasure is done. */
 const againMs = 2000
 
-export function erasuresPart(desk: Desk): Part {
+export function erasuresPart(desk: Desk, { query }: Place): Part {
   let timer: ReturnType<typeof setTimeout> | undefined
   const list = listedTable(desk, {
     path: ["erasures"],
@@ -43,6 +45,7 @@ export function erasuresPart(desk: Desk): Part {
   })
   const preview = elementOf(<div aria-live="polite" />)
   const done = (): void => {
+    forgetLists(desk)
     redraw(preview)
     list.reload()
   }
@@ -54,37 +57,47 @@ export function erasuresPart(desk: Desk): Part {
       redraw(preview, <Preview desk={desk} request={request} of={told.value} done={done} />)
     return told
   }
+  const form = elementOf(
+    <Form action="Show what would be destroyed" submit={submit}>
+      <p class="soft">
+        Destroys what the ledger has sealed about a person. Nobody can undo it, and nothing is
+        destroyed before you have seen what that is.
+      </p>
+      <Field
+        name="subject"
+        label="Person"
+        isMono
+        value={query.get("person") ?? ""}
+        hint={
+          <>
+            Their id, as your events name it. <a href={desk.link(["people"])}>People</a> finds it by
+            a name or an e-mail address.
+          </>
+        }
+      />
+      <Choice
+        name="scope"
+        label="What"
+        options={[
+          ["fields", "Sealed fields: e-mail, name, and what else is personal"],
+          ["entries", "Whole contents of their entries, with their id"],
+        ]}
+      />
+      <Field
+        name="reason"
+        label="Reason"
+        maxLength={200}
+        hint="It stays readable for ever: do not name the person."
+      />
+      <Field name="reference" label="Reference" optional maxLength={200} placeholder="SUP-2291" />
+    </Form>,
+  )
+  // It is of another request.
+  form.addEventListener("input", () => redraw(preview))
   return {
     node: (
       <>
-        <Form action="Show what would be destroyed" submit={submit}>
-          <p class="soft">
-            Destroys what the ledger has sealed about a person. Nobody can undo it, and nothing is
-            destroyed before you have seen what that is.
-          </p>
-          <Field name="subject" label="Person" isMono hint="Their id, as your events name it." />
-          <Choice
-            name="scope"
-            label="What"
-            options={[
-              ["fields", "Sealed fields: e-mail, name, and what else is personal"],
-              ["entries", "Whole contents of their entries, with their id"],
-            ]}
-          />
-          <Field
-            name="reason"
-            label="Reason"
-            maxLength={200}
-            hint="It stays readable for ever: do not name the person."
-          />
-          <Field
-            name="reference"
-            label="Reference"
-            optional
-            maxLength={200}
-            placeholder="SUP-2291"
-          />
-        </Form>
+        {form}
         {preview}
         <h2>Requested before</h2>
         {list.node}
@@ -174,11 +187,16 @@ function columns(desk: Desk): readonly Column<Erasure>[] {
     {
       name: "Requested",
       isPlain: true,
-      draw: ({ requestedAt, reason, reference }) => (
+      draw: ({ requestedAt, reason, reference, erasureId }) => (
         <>
           <Time at={requestedAt} />
           <Below>
             <Text of={reference === undefined ? reason : `${reason} (${reference})`} />
+            <br />
+            <a href={desk.link(["things", "erasure", erasureId])}>
+              What proves it
+              <Unseen after=": " of={erasureId} />
+            </a>
           </Below>
         </>
       ),

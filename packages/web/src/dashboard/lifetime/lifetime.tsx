@@ -2,6 +2,7 @@
 
 import { elementOf } from "../../elements/elements.ts"
 import type { OpenView } from "../desk.ts"
+import type { Place } from "../place.ts"
 import { NotAdmin } from "../not-found.tsx"
 import { Tabs } from "../tabs.tsx"
 import { archivePart } from "./archive.tsx"
@@ -26,10 +27,11 @@ const names: Readonly<Record<keyof typeof parts, string>> = {
 export const openLifetime: OpenView = (desk, place) => {
   const content = elementOf(<div class="lifetime" />)
   let shown: Part | undefined
-  const draw = (wanted: string | null): void => {
+  const draw = (place: Place): void => {
+    const wanted = place.rest[0] ?? null
     const tab = isTab(wanted) ? wanted : "retention"
     shown?.close?.()
-    shown = desk.isAdmin || tab === "archive" ? parts[tab](desk) : { node: <NotAdmin /> }
+    shown = desk.isAdmin || tab === "archive" ? parts[tab](desk, place) : { node: <NotAdmin /> }
     content.replaceChildren(
       <h1>Lifetime</h1>,
       <p class="lead soft">
@@ -45,11 +47,11 @@ export const openLifetime: OpenView = (desk, place) => {
       shown.node,
     )
   }
-  draw(place.rest[0] ?? null)
+  draw(place)
   return {
     title: "Lifetime",
     node: content,
-    moved: ({ rest }) => draw(rest[0] ?? null),
+    moved: draw,
     close: () => shown?.close?.(),
   }
 }

@@ -77,7 +77,11 @@ function Found({ desk, parties, isAll }: { readonly desk: Desk } & Called) {
     )
   return (
     <>
-      <p>{parties.length === 1 ? "This one has that name:" : "These have that name:"}</p>
+      <p>
+        {parties.length === 1
+          ? "This one has that name or address:"
+          : "These have that name or address:"}
+      </p>
       <ul class="called">
         {parties.map((party) => (
           <li>

@@ -120,10 +120,16 @@ function Steps({ desk, id, at }: { readonly desk: Desk; readonly id: string; rea
           {place + 1} {steps[step]}
         </a>
       ))}
-      {next !== undefined && (
+      {next !== undefined ? (
         <a class="plain" href={href(next)}>
           Next: {steps[next]}
         </a>
+      ) : (
+        desk.isAdmin && (
+          <a class="plain" href={desk.link(["lifetime", "erasures"], { person: id })}>
+            Next: Erase them
+          </a>
+        )
       )}
     </>
   )
