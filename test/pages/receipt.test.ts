@@ -232,6 +232,14 @@ test("without scripts the page shows what the server states, and how to check it
   await context.close()
 })
 
+test("a page whose script was lost is not blank", async (open) => {
+  const page = await open("about:blank", nobody, { refused: ["ERR_FAILED"] })
+  await page.route("**/assets/*.js", (route) => route.abort())
+  await page.goto(`${service.url}/ui`)
+  await page.getByText("If nothing else appears, reload it").waitFor()
+  await page.unroute("**/assets/*.js")
+})
+
 test("the time of an event is shown beside the time of its record if they differ, also in print", async (open) => {
   const recent = await workspace.writer.write(
     eventFor(workspace.id, { occurredAt: new Date().toISOString() }),
