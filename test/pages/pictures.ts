@@ -53,11 +53,13 @@ const newest = await eventually("everything to be signed and read again", async 
   const { pending, size, checked } = state.json<ChainState>()
   return pending === 0 && checked.some(({ to }) => to === size) ? size : undefined
 })
-const found = await service.root.get(
-  "/v1/workspaces/acme/events?query=action:auth.password.changed&limit=1",
-)
-const [changed] = found.json<{ events: { receipt: string; sequence: number }[] }>().events
-assert.ok(changed !== undefined)
+const changed = await eventually("a change of a password to be found", async () => {
+  const found = await service.root.get(
+    "/v1/workspaces/acme/events?query=action:auth.password.changed&limit=1",
+  )
+  if (found.status !== 200) return undefined
+  return found.json<{ events: { receipt: string; sequence: number }[] }>().events[0]
+})
 mkdirSync(folder, { recursive: true })
 const browser = await openBrowser()
 try {
