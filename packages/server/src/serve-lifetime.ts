@@ -88,19 +88,20 @@ export async function beginErasing(
   return { erasures, erasing }
 }
 
-export function expireDaily({
-  expiry,
-  expiryFailed,
-  store,
-  clock,
-  limits,
-  halted,
-  metrics,
-}: Service): ReturnType<typeof startExpiry> {
+export function expireDaily(
+  { expiry, expiryFailed, store, clock, limits, halted, metrics }: Service,
+  newestMs: number | undefined,
+  log: Logger,
+): ReturnType<typeof startExpiry> {
   const { registry } = store
+  const doubted = (aheadMs: number) =>
+    log.warn(
+      { hours: Math.round(aheadMs / 3_600_000) },
+      "the clock has moved ahead since it was last seen, or since the newest entry, so nothing expires for 20 hours: if it is wrong, set it right",
+    )
   return startExpiry(
-    { expiry, registry, clock, everyMs: limits.expiryEveryMs, isOff: halted },
-    { ran: metrics.expired, failed: expiryFailed },
+    { expiry, registry, clock, everyMs: limits.expiryEveryMs, newestMs, isOff: halted },
+    { ran: metrics.expired, doubted, failed: expiryFailed },
   )
 }
 

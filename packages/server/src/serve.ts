@@ -146,7 +146,7 @@ async function start(
   keyring: Keyring,
   options: ServeOptions,
   store: Store,
-  { readOnly }: CheckedStore,
+  { readOnly, newestMs }: CheckedStore,
 ): Promise<Running> {
   const [{ log, version }, { limits }] = [options, config]
   const address = { url: config.publicUrl ?? httpUrl(config.host, config.port) }
@@ -208,7 +208,7 @@ async function start(
   const listensOn = httpUrl(config.host, port)
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
-  const expiring = expireDaily(service)
+  const expiring = expireDaily(service, newestMs, log)
   const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, readOnly)
   const beside = { erasing, expiring, health, archiver, watching, filing, exporter }
   return {

@@ -314,9 +314,10 @@ test("after workspaces could not be listed once, contents still expire", async (
       },
       clock: systemClock,
       everyMs: 1,
+      newestMs: undefined,
       isOff: () => undefined,
     },
-    { ran: ran.resolve, failed: (_, error) => failures.push(error) },
+    { ran: ran.resolve, doubted: () => undefined, failed: (_, error) => failures.push(error) },
   )
   const result = await Promise.race([ran.promise, systemClock.sleep(5000)])
   assert.deepEqual(result, { entries: 7, held: 0 })
@@ -324,51 +325,86 @@ test("after workspaces could not be listed once, contents still expire", async (
   await expiring.close()
 })
 
-test("nothing expires by a clock that was set since the last look, or that nobody has looked at before", async () => {
+test("nothing expires by a clock that has moved ahead until it has run steadily for as long, or for 20 hours", async () => {
   const { registry, journal } = openMemory().served
   const workspace = testWorkspace("acme")
   const created: Change = { ...workspace, version: 0 }
   await openTestLedger(journal, { registry }).record(workspace, [testEvent({})], [created])
-  const clock = new TestClock()
-  let setMs = 0
-  const did: string[] = []
-  const everyMs = 3_600_000
-  const expiring = startExpiry(
-    {
-      expiry: {
-        async run() {
-          did.push("expired")
-          return { entries: 0, held: 0 }
+  const hourMs = 3_600_000
+  /** What happens at each look of a service whose newest entry is this old. */
+  const begin = async (restMs: number | undefined) => {
+    const clock = new TestClock()
+    const set = { ms: 0 }
+    const did: string[] = []
+    const expiring = startExpiry(
+      {
+        expiry: {
+          async run() {
+            did.push("expired")
+            // As where another process does it: so this one tries again at the next look.
+            return undefined
+          },
+          finish: async () => void did.push("no"),
         },
-        finish: async () => void did.push("finished"),
+        registry,
+        clock: {
+          now: () => clock.now() + set.ms,
+          elapsed: () => clock.elapsed(),
+          sleep: (delayMs) => clock.sleep(delayMs),
+        },
+        everyMs: hourMs,
+        newestMs: restMs === undefined ? undefined : clock.now() - restMs,
+        isOff: () => undefined,
       },
-      registry,
-      clock: {
-        now: () => clock.now() + setMs,
-        elapsed: () => clock.elapsed(),
-        sleep: (delayMs) => clock.sleep(delayMs),
+      {
+        ran: () => undefined,
+        doubted: (aheadMs) => did.push(`ahead by ${aheadMs / hourMs}`),
+        failed: (_, error) => did.push(String(error)),
       },
-      everyMs,
-      isOff: () => undefined,
-    },
-    { ran: () => undefined, failed: (_, error) => did.push(String(error)) },
-  )
-  const after = async (): Promise<readonly string[]> => {
-    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
-    return did.splice(0)
+    )
+    const looks = async (byMs = 0, count = 1): Promise<string> => {
+      for (let look = 0; look < count; look++) {
+        clock.advance(byMs)
+        for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      return did.splice(0).join(", ")
+    }
+    const close = () => {
+      clock.advance(hourMs)
+      return expiring.close()
+    }
+    return { looks, set, close }
   }
-  const later = (byMs = everyMs): Promise<readonly string[]> => {
-    clock.advance(byMs)
-    return after()
+  const many = (what: string, count: number) => Array.from({ length: count }, () => what).join(", ")
+  const { looks, set, close } = await begin(undefined)
+  assert.equal(await looks(), "no", "a start")
+  assert.equal(await looks(600_000), "expired", "ten minutes after a start")
+  set.ms = 30 * dayMs
+  assert.equal(await looks(hourMs), "ahead by 720, no")
+  set.ms = 20 * dayMs
+  assert.equal(await looks(hourMs, 20), `ahead by 480, ${many("no", 20)}`)
+  set.ms = -500
+  assert.equal(await looks(hourMs), "expired", "set right")
+  set.ms = -30 * dayMs
+  assert.equal(await looks(hourMs), "expired", "behind")
+  set.ms = 0
+  assert.equal(await looks(hourMs), "expired", "no longer behind")
+  set.ms = 2 * hourMs
+  assert.equal(await looks(hourMs, 3), "no, no, expired", "ahead by two hours")
+  set.ms += 30 * dayMs
+  assert.equal(await looks(hourMs, 21), `ahead by 720, ${many("no", 20)}, expired`)
+  await close()
+  for (const [restMs, said, hours] of [
+    [5000, "no", 0],
+    [2.5 * hourMs, "no", 3],
+    [2000 * dayMs, "ahead by 48000, no", 20],
+  ] as const) {
+    const started = await begin(restMs)
+    assert.equal(await started.looks(), said)
+    const until = [...Array.from({ length: hours }, () => "no"), "expired"]
+    const seen = [await started.looks(600_000)]
+    for (let hour = 0; hour < hours; hour++) seen.push(await started.looks(hourMs))
+    assert.deepEqual(seen, until, `${restMs}`)
+    await started.close()
   }
-  assert.deepEqual(await after(), ["finished"], "a start")
-  assert.deepEqual(await later(), ["expired"])
-  setMs = 30 * dayMs
-  assert.deepEqual(await later(), ["finished"], "a month ahead")
-  setMs = 0
-  assert.deepEqual(await later(), [], "set right, and the day is done")
-  setMs = 500
-  assert.deepEqual(await later(dayMs), ["expired"], "adjusted")
-  clock.advance(everyMs)
-  await expiring.close()
 })

@@ -237,13 +237,15 @@ async function coveredUpTo(
 
 export interface ExpiryListener {
   readonly ran: (result: ExpiryResult) => void
+  /** The clock moved ahead by more than a day, so nothing expires for hours. */
+  readonly doubted: (aheadMs: number) => void
   readonly failed: (workspace: string, error: unknown) => void
 }
 
 /**
- * Runs in every workspace, after each midnight of UTC and at the second look after the start. What
- * expires early is lost, so nothing expires by a clock that was set since the look before: most
- * wrong clocks are those of a machine that has just started.
+ * Runs in every workspace, after each midnight of UTC and soon after the start. What expires early is
+ * lost, so a clock that moved ahead is believed only after it has run steadily for as long as it
+ * moved, or for `doubtMsMax`. At a start it is compared with the newest entry.
  */
 export function startExpiry(
   {
@@ -251,28 +253,31 @@ export function startExpiry(
     registry,
     clock,
     everyMs,
+    newestMs,
     isOff,
   }: {
     readonly expiry: Expiry
     readonly registry: Pick<Store["registry"], "list">
     readonly clock: Clock
     readonly everyMs: number
+    /** When the newest entry was recorded before the start. */
+    readonly newestMs: number | undefined
     /** Whether nothing may be written to the workspace now. */
     readonly isOff: (workspace: string) => unknown
   },
-  { ran, failed }: ExpiryListener,
+  { ran, doubted, failed }: ExpiryListener,
 ): { close(): Promise<void> } {
   const stop = new AbortController()
   /** For each workspace, the last day that this process has completed. */
   const days = new Map<string, number>()
-  const runAll = async (isSteady: boolean): Promise<void> => {
+  const runAll = async (isDue: boolean): Promise<void> => {
     for await (const workspace of every(registry, "workspace", undefined)) {
       const today = Math.floor(clock.now() / dayMs)
       if (stop.signal.aborted) return
       if (days.get(workspace.id) === today || isOff(workspace.id) !== undefined) continue
       try {
-        const result = isSteady ? await expiry.run(service, workspace) : undefined
-        if (!isSteady) await expiry.finish(workspace)
+        const result = isDue ? await expiry.run(service, workspace) : undefined
+        if (!isDue) await expiry.finish(workspace)
         if (result === undefined) continue
         days.set(workspace.id, today)
         if (result.isShared !== true) ran(result)
@@ -282,16 +287,13 @@ export function startExpiry(
     }
   }
   const loop = (async () => {
-    let before: number | undefined
-    while (!stop.signal.aborted) {
-      const ahead = clock.now() - clock.elapsed()
-      const isSteady = before !== undefined && Math.abs(ahead - before) < setMsMin
-      before = ahead
+    const isBelieved = createBelief(clock, newestMs, doubted)
+    for (let isFirst = true; !stop.signal.aborted; isFirst = false) {
       // If the workspaces cannot be listed now, the next round lists them again.
-      await runAll(isSteady).catch((error: unknown) => {
+      await runAll(isBelieved() && !isFirst).catch((error: unknown) => {
         if (!stop.signal.aborted) failed("", error)
       })
-      await pause(clock, everyMs, stop.signal)
+      await pause(clock, isFirst ? Math.min(everyMs, secondLookMs) : everyMs, stop.signal)
     }
   })()
   return {
@@ -303,6 +305,36 @@ export function startExpiry(
   }
 }
 
+/** Says at each look whether contents may expire by the clock. */
+function createBelief(
+  clock: Pick<Clock, "now" | "elapsed">,
+  newestMs: number | undefined,
+  doubted: ExpiryListener["doubted"],
+): () => boolean {
+  // Of the time and the monotonic clock, only the difference tells whether the clock was set.
+  let believed = (newestMs ?? clock.now()) - clock.elapsed()
+  let seen: number | undefined
+  let seenSince = 0
+  return () => {
+    const elapsed = clock.elapsed()
+    const set = clock.now() - elapsed
+    const aheadMs = set - believed
+    if (seen === undefined || Math.abs(set - seen) > adjustedMsMax) {
+      seenSince = elapsed
+      if (aheadMs > dayMs) doubted(aheadMs)
+    }
+    seen = set
+    if (Math.min(aheadMs, doubtMsMax) > elapsed - seenSince + adjustedMsMax) return false
+    // A clock that was behind, as that of a machine without a battery, makes no right time doubtful.
+    believed = Math.max(believed, set)
+    return true
+  }
+}
+
 const stopWithinMs = 1000
+/** A run reads all entries, and a start has other work. */
+const secondLookMs = 600_000
 /** A clock that is only adjusted moves by two seconds in an hour at most. */
-const setMsMin = 10_000
+const adjustedMsMax = 10_000
+/** Less than a day: contents of a quiet ledger must expire though its service is restarted daily. */
+const doubtMsMax = 20 * 3_600_000

@@ -6,6 +6,7 @@ import { statsOf } from "./check-places.ts"
 import { isArchiveAway, StartError } from "../error.ts"
 import { recheck } from "../ledger/recheck.ts"
 import type { Limits } from "../limits.ts"
+import type { Head } from "../store/entries.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { every } from "../store/all-documents.ts"
 import type { SignedHead } from "../store/heads.ts"
@@ -19,6 +20,8 @@ export interface CheckedStore {
   readonly readOnly: string | undefined
   /** Origins of signed ledgers that this data does not have. */
   readonly missing: readonly string[]
+  /** When the newest entry was recorded. */
+  readonly newestMs: number | undefined
 }
 
 /**
@@ -52,11 +55,19 @@ export async function checkStore(
       `${placeName(place)} has entries of no workspace, as a copy has that was cut short: run tallystick copy into it again, which continues`,
     )
   await recheckAll(store, workspaces, limits.recheckEntries)
+  const ends = new Map<string, Head>()
+  let newestMs: number | undefined
+  for (const { id } of workspaces) {
+    const end = await store.journal.head(id)
+    if (end === undefined) continue
+    ends.set(id, end)
+    newestMs = Math.max(newestMs ?? 0, end.timeMs)
+  }
   const readOnly =
-    (await behindHeads(store, workspaces, heads)) ??
+    behindHeads(ends, workspaces, heads) ??
     store.readOnly ??
     (workspaces.length === 0 ? undefined : withoutHeads(headsPath, place))
-  return { workspaces, readOnly, missing }
+  return { workspaces, readOnly, missing, newestMs }
 }
 
 /**
@@ -110,15 +121,15 @@ function unlessAway(error: unknown): undefined {
  * Data that ends before what was signed is read-only: writing to it would make a second history
  * under the same name.
  */
-async function behindHeads(
-  store: Store,
+function behindHeads(
+  ends: ReadonlyMap<string, Head>,
   workspaces: readonly Workspace[],
   heads: ReadonlyMap<string, SignedHead>,
-): Promise<string | undefined> {
+): string | undefined {
   for (const workspace of workspaces) {
     const [{ origin, before }] = epochsOf(workspace)
     const signed = heads.get(origin)
-    const entries = (await store.journal.head(workspace.id))?.sequence ?? 0
+    const entries = ends.get(workspace.id)?.sequence ?? 0
     const lost = signed && endsBefore(workspace.id, entries, before + signed.size)
     if (lost !== undefined)
       return `the data is older than what was signed, so it is read-only: ${lost}. Put the newer data back; if it is lost, stop the service and run tallystick resume`
