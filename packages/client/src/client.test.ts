@@ -748,10 +748,15 @@ test("names of members arrive as they were sent", async () => {
   assert.deepEqual(followed, sent)
 })
 
-test("an option that is undefined has its default", async () => {
+test("what is undefined is as if it were absent, in options and in what is sent", async () => {
   // Types allow it without exactOptionalPropertyTypes.
   const options = { timeoutMs: undefined, retriesMax: undefined } as object
   const { client, waits } = network([problem(503, "overloaded"), json(200, {})], options)
   await client.service.limits({ waitMs: undefined })
   assert.deepEqual(waits, [50])
+  const writing = network([json(202, { receipt: "rcp_1" })])
+  // Its type allows it also with exactOptionalPropertyTypes, which this project has.
+  const actor = { id: "usr_1", type: "user", email: undefined }
+  await writing.client.events.write({ ...event, actor, userVisible: undefined })
+  assert.doesNotMatch(String(writing.sent[0]?.body), /email|userVisible/)
 })

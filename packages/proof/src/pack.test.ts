@@ -305,6 +305,8 @@ test("a pack is genuine under a trusted key, and unconfirmed under another", () 
   const pack = zip(makePack({ count: 3 }))
   const { verdict, checks, ...report } = verifyPack(pack, { trustedKeys: [vkey] })
   assert.equal(verdict, "genuine")
+  const buffer = Uint8Array.from(pack).buffer
+  assert.equal(verifyPack(buffer, { trustedKeys: [vkey] }).verdict, "genuine", "of a response")
   assert.deepEqual(
     checks,
     allChecks.map((name) => ({ name, ok: true })),

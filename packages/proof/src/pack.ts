@@ -124,11 +124,15 @@ export type PackOptions = {
 
 /** Accepts the ZIP, or its files by path. */
 export function verifyPack(
-  pack: Uint8Array | ReadonlyMap<string, Uint8Array>,
+  pack: Uint8Array | ArrayBuffer | ReadonlyMap<string, Uint8Array>,
   options: PackOptions = {},
 ): PackVerdict {
   const report: Draft = { checks: [] }
-  const fault = examine(pack, { hash: sha256, ...options }, report)
+  const fault = examine(
+    pack instanceof ArrayBuffer ? new Uint8Array(pack) : pack,
+    { hash: sha256, ...options },
+    report,
+  )
   if (fault === undefined) return { verdict: "genuine", ...report }
   return fault === "key"
     ? { verdict: "unconfirmed", because: "key_not_trusted", ...report }

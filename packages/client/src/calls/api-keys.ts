@@ -1,6 +1,6 @@
 import { jsonOf, path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Optional } from "../given.ts"
+import type { Given, Optional } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../wire.ts"
 
@@ -8,10 +8,16 @@ export function apiKeyCalls(call: Call) {
   const { list, each } = listing(call, "api-keys", (page: ApiKeyList) => page.apiKeys)
   return {
     /** The answer is the only one that shows the key. */
-    create: (workspaceId: string, key: NewApiKey, options?: CallOptions): Promise<CreatedApiKey> =>
+    create: (
+      workspaceId: string,
+      key: Given<NewApiKey>,
+      options?: CallOptions,
+    ): Promise<CreatedApiKey> =>
       call.post(path`/v1/workspaces/${workspaceId}/api-keys`, key, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     /**

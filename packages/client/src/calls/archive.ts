@@ -8,6 +8,7 @@ export function archiveCalls(call: Call) {
     /** The files that have the bodies of old entries, newest first. */
     segments: list,
 
+    /** All of them, a segment at a time. */
     eachSegment: each,
   }
 }

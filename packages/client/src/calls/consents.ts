@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Optional } from "../given.ts"
+import type { Given, Optional } from "../given.ts"
 import type {
   Consent,
   ConsentAnswer,
@@ -19,7 +19,7 @@ export type ConsentStateAsked = Optional<ConsentStateQuery> & Pick<ConsentStateQ
 export function consentCalls(call: Call, writing: Writing) {
   return {
     /** Records that a person agreed to a version of a policy. */
-    record: (consent: Consent, options?: WriteOptions): Promise<Written> =>
+    record: (consent: Given<Consent>, options?: WriteOptions): Promise<Written> =>
       writeOne(
         call,
         writing,
@@ -30,7 +30,7 @@ export function consentCalls(call: Call, writing: Writing) {
       ),
 
     /** Records that a person agrees no more. */
-    withdraw: (withdrawal: ConsentWithdrawal, options?: WriteOptions): Promise<Written> =>
+    withdraw: (withdrawal: Given<ConsentWithdrawal>, options?: WriteOptions): Promise<Written> =>
       writeOne(
         call,
         writing,
@@ -61,7 +61,7 @@ export function consentCalls(call: Call, writing: Writing) {
     /** The consents of one person, newest first. Each call is recorded in the ledger. */
     lookUp: (
       workspaceId: string,
-      asked: ConsentLookup,
+      asked: Given<ConsentLookup>,
       options?: CallOptions,
     ): Promise<ConsentsPage> =>
       call.post(path`/v1/workspaces/${workspaceId}/consents/lookup`, asked, options),

@@ -1,11 +1,15 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { Erasure, ErasureList, ErasurePreview, NewErasure } from "../wire.ts"
 
 export function erasureCalls(call: Call) {
-  const post = <T>(workspaceId: string, body: NewErasure, options?: CallOptions): Promise<T> =>
-    call.post(path`/v1/workspaces/${workspaceId}/erasures`, body, options)
+  const post = <T>(
+    workspaceId: string,
+    body: Given<NewErasure>,
+    options?: CallOptions,
+  ): Promise<T> => call.post(path`/v1/workspaces/${workspaceId}/erasures`, body, options)
   const { list, each } = listing(call, "erasures", (page: ErasureList) => page.erasures)
   return {
     /** Requests the erasure of a person. It is carried out after the answer, or once holds end. */
@@ -22,7 +26,9 @@ export function erasureCalls(call: Call) {
       options?: CallOptions,
     ): Promise<ErasurePreview> => post(workspaceId, { ...erasure, dryRun: true }, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     get: (workspaceId: string, erasureId: string, options?: CallOptions): Promise<Erasure> =>

@@ -10,11 +10,10 @@ import {
 import { jsonOf, path, type Call } from "../call.ts"
 import { invalidRequest } from "../error.ts"
 import type { CallOptions } from "../exchange.ts"
-import { objectOf, type Optional } from "../given.ts"
+import { objectOf, type Given, type Optional } from "../given.ts"
 import { eachEntry } from "../paging.ts"
 import type {
   AuditEvent,
-  Batch,
   BatchAnswer,
   BatchResult,
   EventsPage,
@@ -28,7 +27,7 @@ import type {
 } from "../wire.ts"
 
 /** An event of a batch. Without a key of its own it gets a new one, as with `write`. */
-export type BatchEvent = AuditEvent & { readonly idempotencyKey?: string }
+export type BatchEvent = Given<AuditEvent> & { readonly idempotencyKey?: string | undefined }
 
 /** What became of an event of a batch, and its key. */
 export type BatchOutcome = BatchResult & { readonly idempotencyKey: string }
@@ -46,7 +45,7 @@ export function eventCalls(call: Call, writing: Writing) {
     call.get(path`/v1/workspaces/${workspaceId}/events`, { ...query }, options)
   return {
     /** Records an event. When this resolves, it is on disk. */
-    write: (event: AuditEvent, options?: WriteOptions): Promise<Written> =>
+    write: (event: Given<AuditEvent>, options?: WriteOptions): Promise<Written> =>
       writeOne(call, writing, "/v1/events", event, (receipt: Receipt) => receipt, options),
 
     /**
@@ -59,19 +58,17 @@ export function eventCalls(call: Call, writing: Writing) {
     ): Promise<readonly BatchOutcome[]> => {
       requireEvents(events)
       const { context, ...options } = objectOf(given, "options")
-      const body: Batch = {
-        events: events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({
-          idempotencyKey,
-          ...event,
-        })),
-      }
+      const items = events.map(({ idempotencyKey = writing.newKey(), ...event }) => ({
+        idempotencyKey,
+        ...event,
+      }))
       const headers = contextHeaders(writing.context, context)
-      const idempotencyKeys = body.events.map(({ idempotencyKey }) => idempotencyKey)
+      const idempotencyKeys = items.map(({ idempotencyKey }) => idempotencyKey)
       const request = {
         method: "POST",
         path: "/v1/events/batch",
         headers,
-        body,
+        body: { events: items },
         isRepeatable: true,
         idempotencyKeys,
       } as const

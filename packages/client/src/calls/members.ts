@@ -1,5 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { InvitedMember, Member, MemberChange, MemberList, NewMember } from "../wire.ts"
 
@@ -9,7 +10,7 @@ export function memberCalls(call: Call) {
     /** The answer has an address for the person, which is shown once. */
     invite: (
       workspaceId: string,
-      member: NewMember,
+      member: Given<NewMember>,
       options?: CallOptions,
     ): Promise<InvitedMember> =>
       call.post(path`/v1/workspaces/${workspaceId}/members`, member, options),
@@ -18,18 +19,20 @@ export function memberCalls(call: Call) {
     add: (
       workspaceId: string,
       memberId: string,
-      member: MemberChange,
+      member: Given<MemberChange>,
       options?: CallOptions,
     ): Promise<Member> =>
       call.post(path`/v1/workspaces/${workspaceId}/members/${memberId}`, member, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     update: (
       workspaceId: string,
       memberId: string,
-      change: MemberChange,
+      change: Given<MemberChange>,
       options?: CallOptions,
     ): Promise<Member> =>
       call.patch(path`/v1/workspaces/${workspaceId}/members/${memberId}`, change, options),

@@ -1,7 +1,7 @@
 import { verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { objectOf, type Optional } from "../given.ts"
+import { objectOf, type Given, type Optional } from "../given.ts"
 import { vkeysOf } from "../trusted-keys.ts"
 import { listing } from "../listing.ts"
 import type {
@@ -27,13 +27,15 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     call.bytes(downloadPath(workspaceId, packId), {}, { ...patient, ...options })
   return {
     /** Makes a pack of entries, which can be verified without the service. */
-    create: (workspaceId: string, pack: NewPack, options?: CallOptions): Promise<Pack> =>
+    create: (workspaceId: string, pack: Given<NewPack>, options?: CallOptions): Promise<Pack> =>
       call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, {
         ...patient,
         ...options,
       }),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     /** The data about a pack, without its content. */

@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import { objectOf } from "../given.ts"
+import { objectOf, type Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { NewPolicy, Policy, PolicyAnswer, PolicyList, PolicyVersion } from "../wire.ts"
 
@@ -19,7 +19,7 @@ export function policyCalls(call: Call) {
     /** Publishes the next version of a project's policy. It never changes. */
     publish: async (
       workspaceId: string,
-      policy: NewPolicy,
+      policy: Given<NewPolicy>,
       options?: CallOptions,
     ): Promise<Policy> => {
       const published = path`/v1/workspaces/${workspaceId}/published-policy`
@@ -28,6 +28,7 @@ export function policyCalls(call: Call) {
 
     /** One page of versions, without their text. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     get: async (

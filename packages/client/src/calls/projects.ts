@@ -1,15 +1,22 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type { NewProject, Project, ProjectChange, ProjectList } from "../wire.ts"
 
 export function projectCalls(call: Call) {
   const { list, each } = listing(call, "projects", (page: ProjectList) => page.projects)
   return {
-    create: (workspaceId: string, project: NewProject, options?: CallOptions): Promise<Project> =>
+    create: (
+      workspaceId: string,
+      project: Given<NewProject>,
+      options?: CallOptions,
+    ): Promise<Project> =>
       call.post(path`/v1/workspaces/${workspaceId}/projects`, project, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     get: (workspaceId: string, projectId: string, options?: CallOptions): Promise<Project> =>
@@ -19,7 +26,7 @@ export function projectCalls(call: Call) {
     update: (
       workspaceId: string,
       projectId: string,
-      change: ProjectChange,
+      change: Given<ProjectChange>,
       options?: CallOptions,
     ): Promise<Project> =>
       call.patch(path`/v1/workspaces/${workspaceId}/projects/${projectId}`, change, options),

@@ -1,5 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type {
   Hold,
@@ -20,7 +21,7 @@ export function retentionCalls(call: Call) {
      */
     preview: (
       workspaceId: string,
-      rules: RetentionPreviewRequest = {},
+      rules: Given<RetentionPreviewRequest> = {},
       options?: CallOptions,
     ): Promise<RetentionPreview | RetentionCounting> =>
       call.post(path`/v1/workspaces/${workspaceId}/retention/preview`, rules, options),
@@ -34,10 +35,12 @@ export function retentionCalls(call: Call) {
 export function holdCalls(call: Call) {
   const { list, each } = listing(call, "holds", (page: HoldList) => page.holds)
   return {
-    place: (workspaceId: string, hold: NewHold, options?: CallOptions): Promise<Hold> =>
+    place: (workspaceId: string, hold: Given<NewHold>, options?: CallOptions): Promise<Hold> =>
       call.post(path`/v1/workspaces/${workspaceId}/holds`, hold, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     get: (workspaceId: string, holdId: string, options?: CallOptions): Promise<Hold> =>
@@ -47,7 +50,7 @@ export function holdCalls(call: Call) {
     release: (
       workspaceId: string,
       holdId: string,
-      release: HoldRelease,
+      release: Given<HoldRelease>,
       options?: CallOptions,
     ): Promise<Hold> =>
       call.json(

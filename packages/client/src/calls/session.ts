@@ -1,5 +1,6 @@
 import type { Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import type { Login, PasswordChange, Session, Setup } from "../wire.ts"
 
 /**
@@ -9,10 +10,10 @@ import type { Login, PasswordChange, Session, Setup } from "../wire.ts"
 export function sessionCalls(call: Call) {
   return {
     /** Accepts an invitation, or sets up the first member, and signs in. */
-    setUp: (setup: Setup, options?: CallOptions): Promise<Session> =>
+    setUp: (setup: Given<Setup>, options?: CallOptions): Promise<Session> =>
       call.post("/v1/setup", setup, options),
 
-    signIn: (login: Login, options?: CallOptions): Promise<Session> =>
+    signIn: (login: Given<Login>, options?: CallOptions): Promise<Session> =>
       call.post("/v1/session", login, options),
 
     get: (options?: CallOptions): Promise<Session> => call.get("/v1/session", {}, options),
@@ -20,7 +21,7 @@ export function sessionCalls(call: Call) {
     signOut: (options?: CallOptions): Promise<void> => call.delete("/v1/session", options),
 
     /** Ends the member's other sessions. */
-    changePassword: (change: PasswordChange, options?: CallOptions): Promise<void> =>
+    changePassword: (change: Given<PasswordChange>, options?: CallOptions): Promise<void> =>
       call.nothing({ method: "POST", path: "/v1/session/password", body: change }, options),
   }
 }

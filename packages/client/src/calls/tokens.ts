@@ -1,5 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
+import type { Given } from "../given.ts"
 import { listing } from "../listing.ts"
 import type {
   CreatedActivityToken,
@@ -29,7 +30,7 @@ export function tokenCalls(call: Call) {
     forReceipt: (
       workspaceId: string,
       receiptId: string,
-      token: NewToken = {},
+      token: Given<NewToken> = {},
       options?: CallOptions,
     ): Promise<CreatedReceiptToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/receipts/${receiptId}/token`, token, options),
@@ -37,7 +38,7 @@ export function tokenCalls(call: Call) {
     /** For one version of a project's policy, or all. */
     forPolicy: (
       workspaceId: string,
-      token: NewPolicyToken = {},
+      token: Given<NewPolicyToken> = {},
       options?: CallOptions,
     ): Promise<CreatedPolicyToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/published-policy/token`, token, options),
@@ -46,7 +47,7 @@ export function tokenCalls(call: Call) {
     forPack: (
       workspaceId: string,
       packId: string,
-      token: NewToken = {},
+      token: Given<NewToken> = {},
       options?: CallOptions,
     ): Promise<CreatedEvidenceToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/evidence-packs/${packId}/token`, token, options),
@@ -54,12 +55,14 @@ export function tokenCalls(call: Call) {
     /** For one person's own activity in a project. */
     forActivity: (
       workspaceId: string,
-      token: NewActivityToken,
+      token: Given<NewActivityToken>,
       options?: CallOptions,
     ): Promise<CreatedActivityToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/activity/token`, token, options),
 
+    /** One page. */
     list,
+    /** All of them, a page at a time. */
     each,
 
     /** Ends a token. */

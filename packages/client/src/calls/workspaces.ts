@@ -1,6 +1,6 @@
 import { path, type Call } from "../call.ts"
 import type { CallOptions } from "../exchange.ts"
-import type { Optional } from "../given.ts"
+import type { Given, Optional } from "../given.ts"
 import { eachOf, nextOf } from "../paging.ts"
 import type {
   ListQuery,
@@ -16,7 +16,7 @@ export function workspaceCalls(call: Call) {
     call.get("/v1/workspaces", { ...query }, options)
   return {
     /** Makes a workspace, with a project `core`. Needs the instance key. */
-    create: (workspace: NewWorkspace, options?: CallOptions): Promise<Workspace> =>
+    create: (workspace: Given<NewWorkspace>, options?: CallOptions): Promise<Workspace> =>
       call.post("/v1/workspaces", workspace, options),
 
     list,
@@ -37,12 +37,16 @@ export function workspaceCalls(call: Call) {
     /** Changes the settings that are named; the others stay. */
     update: (
       workspaceId: string,
-      change: WorkspaceChange,
+      change: Given<WorkspaceChange>,
       options?: CallOptions,
     ): Promise<Workspace> => call.patch(path`/v1/workspaces/${workspaceId}`, change, options),
 
     /** Records that the workspace is exported. Needs the instance key. */
-    recordExport: (workspaceId: string, made: NewExport, options?: CallOptions): Promise<void> =>
+    recordExport: (
+      workspaceId: string,
+      made: Given<NewExport>,
+      options?: CallOptions,
+    ): Promise<void> =>
       call.nothing(
         { method: "POST", path: path`/v1/workspaces/${workspaceId}/exports`, body: made },
         options,
