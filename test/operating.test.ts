@@ -187,7 +187,7 @@ test(
     await expectBad("keys", /secret must be 32 bytes/, /check the file/)
     assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
     await writeFile(join(service.data, "secret"), secret)
-    await expectBad("checkpoints", /EISDIR/, /check the file/, {
+    await expectBad("checkpoints", /must be a file, and is a folder$/, /check the file/, {
       ...settings,
       TALLYSTICK_HEADS: tmpdir(),
     })

@@ -91,6 +91,20 @@ test("old entries are archived and read as before; without the archive, reads an
   const { code, output, errors } = await tallystick(["fsck"], settings)
   assert.equal(code, 0, output + errors)
 
+  const derived = () =>
+    readdirSync(later.data)
+      .filter((name) => /^(index|search)\.db$/.test(name))
+      .map((name) => statSync(join(later.data, name)).size)
+  const sizes = derived()
+  renameSync(join(later.data, "archive"), join(later.data, "away"))
+  const reindexed = await tallystick(["reindex"], settings)
+  renameSync(join(later.data, "away"), join(later.data, "archive"))
+  assert.deepEqual([reindexed.code, derived()], [1, sizes], "reindex removes nothing then")
+  assert.match(
+    reindexed.errors,
+    /^tallystick: .*archive.*verify names everything that is missing$/m,
+  )
+
   const archive = (...words: readonly string[]) => tallystick(["archive", ...words], settings)
   const verified = await archive("verify")
   assert.deepEqual([verified.code, verified.errors], [0, ""], verified.output)

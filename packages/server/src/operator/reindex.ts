@@ -13,7 +13,7 @@ import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { closing } from "../runtime/closing.ts"
 import type { DerivedStore } from "../store/offline.ts"
-import { openAnew } from "../store/open-offline.ts"
+import { openAnew, openStopped } from "../store/open-offline.ts"
 import type { StorePlace } from "../store/open.ts"
 import type { WatchedStore } from "../store/store.ts"
 
@@ -34,12 +34,22 @@ export async function reindex(
   progress: (progress: Progress) => void,
   then: (watched: WatchedStore) => Promise<void> = async () => {},
 ): Promise<readonly string[]> {
+  await requireArchive(place)
   await using store = closing(await openAnew(place))
   const troubles: string[] = []
   for await (const { id: workspace } of every(store.watched.registry, "workspace", undefined))
     troubles.push(...(await reindexOne(store, workspace, limits, progress)))
   if (troubles.length === 0) await then(store.watched)
   return troubles
+}
+
+/** Nothing is removed while what it is made from cannot be read. */
+async function requireArchive(place: StorePlace): Promise<void> {
+  await using store = closing(await openStopped(place))
+  for await (const { id } of every(store.registry, "workspace", undefined)) {
+    const [segment] = await store.registry.list("archive-segment", id, undefined, 1)
+    if (segment !== undefined) await store.journal.after(id, segment.value.first - 1, 1)
+  }
 }
 
 async function reindexOne(

@@ -2,7 +2,7 @@
 // folder, readable by its owner alone.
 
 import { randomBytes } from "node:crypto"
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, linkSync, readdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
@@ -10,6 +10,7 @@ import { statsOf } from "./check-places.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
 import { makeFolderOf } from "../runtime/make-folder.ts"
+import { readIfThere } from "../runtime/read-if-there.ts"
 import { beginInDatabase } from "../store/open-offline.ts"
 import { lockFolder } from "../store/sqlite/lock.ts"
 
@@ -73,9 +74,9 @@ export interface KnownSecrets {
  */
 export function knownSecrets(config: Given): KnownSecrets {
   const path = secretPath(config)
-  if (config.secret !== undefined || statsOf(path) === undefined)
-    return { secret: config.secret, previous: config.previousSecret }
-  const [secret, before] = readFileSync(path, "utf8").trim().split("\n")
+  const text = config.secret === undefined ? readIfThere(path)?.toString() : undefined
+  if (text === undefined) return { secret: config.secret, previous: config.previousSecret }
+  const [secret, before] = text.trim().split("\n")
   return {
     secret: secretOf(secret, path),
     previous: config.previousSecret ?? secretOf(before, path),
@@ -117,11 +118,10 @@ export function makeSecret(): string {
 
 /** The instance key of the configuration or the data folder. */
 function knownRootKey(config: Given): string | undefined {
+  if (config.rootKey !== undefined) return config.rootKey
   const path = rootKeyPath(config)
-  return (
-    config.rootKey ??
-    (statsOf(path) !== undefined ? rootKeyOf(readFileSync(path, "utf8").trim(), path) : undefined)
-  )
+  const text = readIfThere(path)?.toString()
+  return text === undefined ? undefined : rootKeyOf(text.trim(), path)
 }
 
 /** Throws if there is no instance key. */

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { StartError } from "../error.ts"
 
 /**
  * Undefined if there is no such file. Throws if it cannot be read or looked up, for which
@@ -8,6 +9,9 @@ export function readIfThere(path: string): Buffer | undefined {
   try {
     return readFileSync(path)
   } catch (error) {
+    // Node's message of it has no path.
+    if (error instanceof Error && "code" in error && error.code === "EISDIR")
+      throw new StartError(`${path} must be a file, and is a folder`, { cause: error })
     return ifThere(error)
   }
 }

@@ -92,6 +92,9 @@ test("a file that cannot be looked up is not taken for one that is not there", a
   // Fails for every user; a missing permission does not stop the superuser.
   symlinkSync("data.heads", path)
   await assert.rejects(readHeads(path), { code: "ELOOP" })
+  rmSync(path)
+  mkdirSync(path)
+  await assert.rejects(readHeads(path), /data\.heads must be a file, and is a folder$/)
 })
 
 test("a complete but malformed line stops the start", async (t) => {
