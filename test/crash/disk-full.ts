@@ -84,6 +84,9 @@ export async function fillAgainAndAgain({
       seen.read += await readAll(service, workspace, writes)
     }
     await expectFull()
+    const untilLogged = (what: string) =>
+      eventually(`the log says that it ${what}`, async () => service.log().includes(what), 20_000)
+    if (cycle === 0) await untilLogged("is nearly full")
     if (toTheLast) {
       // A start needs no space either, after a kill and after a stop.
       for (const signal of ["SIGKILL", "SIGTERM"] as const) {
@@ -102,6 +105,7 @@ export async function fillAgainAndAgain({
     )
     seen.slowestResumeMs = Math.max(seen.slowestResumeMs, Math.round(performance.now() - startedMs))
     await untilReady(service)
+    if (cycle === 0) await untilLogged("has space again")
   }
   const audited = await audit(service, { workspaces: [workspace], writes, chance })
   return { ...audited, ...seen, cycles, acknowledged: writes.length }

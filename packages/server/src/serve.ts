@@ -210,7 +210,8 @@ async function start(
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
   const expiring = expireDaily(service, newestMs, log)
   const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, readOnly)
-  const beside = { erasing, expiring, health, archiver, watching, filing, exporter }
+  const disk = watchDisk(config, log)
+  const beside = { erasing, expiring, health, archiver, watching, filing, exporter, disk }
   return {
     url: address.url,
     listensOn,
@@ -221,6 +222,7 @@ async function start(
 
 type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
   readonly others: ReturnType<typeof hearOthers>
+  readonly disk: ReturnType<typeof watchDisk>
   readonly server: HttpServer
   readonly erasing: Erasing
   readonly expiring: ReturnType<typeof expireDaily>
@@ -233,6 +235,7 @@ type Stopped = Pick<Service, "store" | "feed" | "ledger" | "uses"> & {
 
 async function stop(parts: Stopped): Promise<void> {
   parts.others.close()
+  parts.disk.close()
   // Feeds would wait for entries that will not come.
   parts.feed.close()
   await parts.server.close()
@@ -308,6 +311,26 @@ function hearOthers(
   if (findings === undefined) return { close() {} }
   return repeatedly(systemClock, hearEveryMs, async () => {
     for (const { workspace, sequence } of await findings()) suspect(workspace, sequence)
+  })
+}
+
+const diskEveryMs = 5000
+
+/** Logs when the disk's reserve is reached, and when it is free again. */
+function watchDisk(
+  { data, databaseUrl, limits: { diskReserveBytes: reserveBytes } }: Config,
+  log: Logger,
+): { close(): void } {
+  if (databaseUrl !== undefined) return { close() {} }
+  let wasFull = false
+  return repeatedly(systemClock, diskEveryMs, async () => {
+    const freeBytes = await freeBytesAt(data)
+    const isFull = freeBytes <= reserveBytes
+    if (isFull && !wasFull)
+      log.error({ freeBytes, reserveBytes }, "the disk is nearly full, so writes are refused")
+    else if (wasFull && !isFull)
+      log.info({ freeBytes, reserveBytes }, "the disk has space again, and writes are accepted")
+    wasFull = isFull
   })
 }
 
