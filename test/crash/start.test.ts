@@ -383,8 +383,8 @@ test("a start that fails says why in one sentence", async () => {
     ],
     [/secret/i, (data) => writeFile(join(data, "secret"), "no secret\n")],
     [
-      /^tallystick: .*root-key must be a file, and is a folder$/m,
-      async (data) => [await rm(join(data, "root-key")), await mkdir(join(data, "root-key"))],
+      /^tallystick: .*secret must be a file, and is a folder$/m,
+      async (data) => [await rm(join(data, "secret")), await mkdir(join(data, "secret"))],
     ],
     [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "salted")],
     [/entry \d+ of workspace ws-\w+ is not what was recorded/, (data) => changeBit(data, "record")],
