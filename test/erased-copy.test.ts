@@ -7,7 +7,7 @@ import { openArchivedLedger, segmentFiles } from "./crash/archived-ledger.ts"
 import { failedStart, startProgram } from "./crash/programs.ts"
 import { filesWith } from "./personal-files.ts"
 import { tallystick } from "./program.ts"
-import { makeWorkspace, settingsOf, startService, writeEvent } from "./service.ts"
+import { make, makeWorkspace, settingsOf, startService, writeEvent } from "./service.ts"
 import { erase } from "./until.ts"
 
 // A copy from before an erasure is erased again before it is served.
@@ -25,14 +25,23 @@ test("a copy from before an erasure is not served until it is erased again, and 
     await writeEvent(workspace, { actor: whole }),
   ]
   for (const { receipt } of receipts) await service.root.get(`${path}/receipts/${receipt}/proof`)
+  // Documents that name a person lose the name in the copy, too.
+  const subject = { id: whole.id }
+  await service.root.patch(`${path}/projects/core`, { activityLinks: true })
+  const link = await make(service.root, `${path}/activity/token`, { projectId: "core", subject })
+  const hold = { name: "A case", reason: "a test", subject }
+  const { holdId } = await make(service.root, `${path}/holds`, hold)
+  await service.root.ask("DELETE", `${path}/holds/${holdId}`, { body: { reason: "a test" } })
+  await erase(service.root, path, { subject })
   const copy = join(service.data, "..", "copy")
   const made = await tallystick(["backup", copy], settingsOf(service))
   assert.equal(made.code, 0, made.errors)
   await writeEvent(workspace, { actor: ada })
   await erase(service.root, path, { subject: { id: ada.id } })
-  await erase(service.root, path, { subject: { id: whole.id }, scope: "entries" })
+  await erase(service.root, path, { subject, scope: "entries" })
   assert.equal(await service.end(), 0)
   const personal = [ada.email, whole.email, whole.id]
+  assert.deepEqual(await filesWith(service.data, personal), [])
   assert.ok((await filesWith(copy, personal)).includes("journal.db"))
 
   const heads = join(copy, "..", "newest.heads")
@@ -58,17 +67,19 @@ test("a copy from before an erasure is not served until it is erased again, and 
   assert.deepEqual(
     erasures.map(({ state, entries }: Record<string, unknown>) => [state, entries]),
     [
+      ["done", 4],
       ["done", 1],
       ["done", 1],
     ],
   )
+  assert.equal((await again.client(link.token).get(`${path}/activity`)).status, 401)
   for (const { receipt } of receipts) await again.root.get(`${path}/receipts/${receipt}/proof`)
   await expectChain(again.root, id, [kept, ...receipts])
   assert.equal(await again.end(), 0)
 
   // The next start has nothing to do, and the ledger explains itself.
   await using third = await startService({ data: copy, environment })
-  assert.equal((await third.root.get(`${path}/erasures`)).json().erasures.length, 2)
+  assert.equal((await third.root.get(`${path}/erasures`)).json().erasures.length, 3)
   assert.equal(await third.end(), 0)
   const checked = await tallystick(["fsck"], settings)
   assert.equal(checked.code, 0, checked.output + checked.errors)

@@ -10,7 +10,7 @@ import type { Document } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"
-import type { Personal } from "./subject-entries.ts"
+import { namingOf, type Personal } from "./subject-entries.ts"
 
 const recordsAtOnce = 1000
 
@@ -80,13 +80,15 @@ function leftOf(
   digests: readonly string[],
 ): Personal | undefined {
   const { sequence, record, body } = entry
+  const isBody = hash !== undefined
   const own = disclosuresOf(entry).map(disclosureDigest)
-  if (hash !== undefined)
-    return body !== undefined && toBase64(eventHash(record, sha256)) === hash
-      ? { sequence, isBody: true, digests: own }
-      : undefined
-  const left = own.filter((one) => digests.includes(one))
-  return left.length === 0 ? undefined : { sequence, isBody: false, digests: left }
+  const left = isBody ? own : own.filter((one) => digests.includes(one))
+  const isThere = isBody
+    ? body !== undefined && toBase64(eventHash(record, sha256)) === hash
+    : left.length > 0
+  if (!isThere) return undefined
+  const found = { sequence, isBody, digests: left }
+  return { ...found, naming: namingOf(entry, found) }
 }
 
 type Body = ErasedBlock["bodies"][number]

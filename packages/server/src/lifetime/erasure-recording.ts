@@ -123,7 +123,7 @@ export async function recordPart(
     }
     const { subject: _, ...nameless } = value
     const change = changed(document, {
-      ...(isLast && value.scope === "entries" ? nameless : value),
+      ...(isLast && (value.scope === "entries" || value.forgets) ? nameless : value),
       state: isLast ? "destroying" : "recording",
       after: Math.max(value.after, part.last),
       parts: value.parts + 1,
@@ -156,15 +156,17 @@ async function withoutName(
   }
   for (const id of idsOf(naming, "erasure")) {
     const erasure = await registry.get("erasure", workspace, id)
-    // An open erasure still needs its subject, and its turn is next.
-    if (erasure?.value.state !== "done") continue
+    if (erasure === undefined) continue
     const { subject: _, ...nameless } = erasure.value
-    changes.push(changed(erasure, nameless))
+    const needsName = erasure.value.state === "held" || erasure.value.state === "recording"
+    changes.push(changed(erasure, needsName ? { ...erasure.value, forgets: true } : nameless))
   }
   for (const id of idsOf(naming, "hold")) {
     const hold = await registry.get("hold", workspace, id)
-    if (hold?.value.released === undefined) continue
-    changes.push(changed(hold, { ...hold.value, scope: { receiptIds: [] } }))
+    if (hold === undefined) continue
+    const isOver = hold.value.released !== undefined
+    const without = isOver ? { scope: { receiptIds: [] } } : ({ forgets: true } as const)
+    changes.push(changed(hold, { ...hold.value, ...without }))
   }
   return changes
 }

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { setImmediate } from "node:timers/promises"
-import { digest, parseBody, parseRecord, readDestroyed } from "@tallystick/proof"
+import {
+  digest,
+  eventHash,
+  parseBody,
+  parseRecord,
+  readDestroyed,
+  toBase64,
+} from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { startFiling } from "../followers/filing.ts"
 import type { Draft } from "../ledger/ledger.ts"
@@ -482,6 +489,68 @@ test("what was handed out is complete: with exports made while content was being
   assert.equal(await registry.get("token", workspace.id, document.id), undefined)
   const out = { packs: [], tokens: [document.id], exports: receipts, more: 0 }
   assert.deepEqual([done.handedOut, receipts.length], [out, 1])
+})
+
+/** A link, a hold and an earlier erasure, which all name Ada, and none of which is over. */
+async function nameAda(house: ReturnType<typeof openHouse>) {
+  const { registry, journal } = house.served
+  const holds = createHolds({ ...house.parts, journal, pace: { ...unpaced, of: () => unpaced } })
+  const tokens = createTokens({ ...house.parts, rootKeys: ["a root key"] })
+  await house.write([testEvent({ actor: ada })])
+  const subject = { id: ada.id, types: [ada.type] }
+  const bound = { type: "activity", projectId: "core", subject } as const
+  const { document } = await tokens.create(by, workspace, bound, {})
+  const asked = { name: "A case", reason: "a test", scope: { subject } }
+  const hold = await holds.place(by, workspace, asked)
+  const earlier = await house.erase(subject)
+  assert.equal(earlier.done.state, "held")
+  const release = () => holds.release(by, workspace, hold.id, "a test")
+  const left = async () => ({
+    token: await registry.get("token", workspace.id, document.id),
+    hold: (await registry.get("hold", workspace.id, hold.id))?.value.scope,
+    subject: (await registry.get("erasure", workspace.id, earlier.id))?.value.subject,
+  })
+  return { release, left }
+}
+
+const nothingLeft = { token: undefined, hold: { receiptIds: [] }, subject: undefined }
+
+test("what is still open when whole entries are erased loses the person once it is over", async () => {
+  let isHeld = true
+  await using house = openHouse(undefined, undefined, (parts) => ({
+    ...parts,
+    holdsOn: async (_, { types }) => (isHeld && types !== undefined ? ["hold_1"] : []),
+  }))
+  const { release, left } = await nameAda(house)
+  const { done } = await house.erase({ id: ada.id }, "entries")
+  assert.equal(done.state, "done")
+  assert.notEqual((await left()).subject, undefined)
+  isHeld = false
+  await release()
+  await house.erasures.carryOut(workspace)
+  assert.deepEqual(await left(), nothingLeft)
+})
+
+test("a copy from before an erasure also loses the person in documents", async () => {
+  let isHeld = true
+  await using house = openHouse(undefined, undefined, (parts) => ({
+    ...parts,
+    holdsOn: async (_, { types }) => (isHeld && types !== undefined ? ["hold_1"] : []),
+  }))
+  const { release, left } = await nameAda(house)
+  await release()
+  isHeld = false
+  await house.erasures.carryOut(workspace)
+  const [token, hold, request] = await Promise.all([2, 3, 4].map((at) => house.entry(at)))
+  assert.ok(token !== undefined && hold !== undefined && request !== undefined)
+  const fields = [hold, request].map((entry) => ({
+    index: entry.sequence - 1,
+    digests: disclosuresFor(entry, "target").map((one) => digest(one, sha256)),
+  }))
+  const bodies = [{ index: 1, hash: toBase64(eventHash(token.record, sha256)) }]
+  const [{ origin }] = epochsOf(workspace)
+  await house.erasures.repeat(workspace, "era_1", [{ origin, id: "era_1", bodies, fields }])
+  assert.deepEqual(await left(), nothingLeft)
 })
 
 test("another process recognises destroyed fields, even with cached documents", async () => {

@@ -136,13 +136,14 @@ export function createHolds(parts: HoldParts): Holds {
         if (before.value.released !== undefined) return undefined
         const state = await readState(registry, workspace.id)
         const released = { at: isoTime(nowMs), by: nameOf(by), reason }
+        const scope = before.value.forgets ? { receiptIds: [] } : before.value.scope
         return {
           by,
           action: "policy.hold.release",
           target: { id, type: "hold", name: before.value.name },
           metadata: { reason },
           changes: [
-            changed(before, { ...before.value, released }),
+            changed(before, { ...before.value, released, scope }),
             stateChange(state, { ...state.value, holds: state.value.holds - 1 }),
           ],
         }

@@ -140,7 +140,8 @@ function personalIn(
   const isActor = isSubject(body["actor"], subject)
   const isTarget = isSubject(body["target"], subject)
   const kind = parseRecord(entry.record)?.kind
-  const naming = scope === "entries" && isOwn ? tokenIn(body, subject) : undefined
+  const token = scope === "entries" && isOwn ? tokenIn(body) : undefined
+  const naming = token?.person === subject.id ? token.naming : undefined
   if (naming !== undefined) return { sequence, isBody: true, digests: [], naming }
   if (scope === "entries" && (isActor || isTarget) && (kind === "event" || kind === "consent"))
     return { sequence, isBody: true, digests: disclosuresFor(entry, "all").map(disclosureDigest) }
@@ -168,15 +169,31 @@ function isSubject(party: Json | undefined, { id, types }: Person): boolean {
 
 const tokenActs: readonly Json[] = ["security.token.create", "security.token.revoke"]
 
-/** The token for the person's activity that an entry of the service is about. */
-function tokenIn(
-  { action, target, metadata }: JsonObject,
-  subject: Person,
-): NamingDocument | undefined {
+interface NamingToken {
+  readonly person: Json | undefined
+  readonly naming: NamingDocument
+}
+
+/** The token for a person's activity that an entry of the service is about. */
+function tokenIn({ action, target, metadata }: JsonObject): NamingToken | undefined {
   if (!tokenActs.includes(action ?? null) || !isJsonObject(target)) return undefined
   const bound = isJsonObject(metadata) ? metadata["subject"] : undefined
-  if (!isJsonObject(bound) || bound["id"] !== subject.id) return undefined
-  return typeof target["id"] === "string" ? { kind: "token", id: target["id"] } : undefined
+  const { id } = target
+  if (!isJsonObject(bound) || typeof id !== "string") return undefined
+  return { person: bound["id"], naming: { kind: "token", id } }
+}
+
+/** The document that names the person as this entry does, of which these digests are destroyed. */
+export function namingOf(
+  entry: Stored,
+  { isBody, digests }: Pick<Personal, "isBody" | "digests">,
+): NamingDocument | undefined {
+  if (parseRecord(entry.record)?.kind !== "admin") return undefined
+  const body = intactBody(entry)
+  if (body === undefined) return undefined
+  if (isBody) return tokenIn(body)?.naming
+  const named = disclosuresFor(entry, "target").map(disclosureDigest)
+  return named.some((digest) => digests.includes(digest)) ? documentIn(body) : undefined
 }
 
 export const requestAction = "privacy.erasure.request"

@@ -291,6 +291,8 @@ export interface HoldDocument {
   readonly scope: HoldScope
   readonly createdAt: string
   readonly createdBy: string
+  /** Its person was erased: it loses the scope once it is released. */
+  readonly forgets?: true
   readonly released?: { readonly at: string; readonly by: string; readonly reason: string }
 }
 
@@ -384,6 +386,8 @@ export interface ErasureDocument {
    * Removed once everything is recorded, if whole entries are erased: the ledger forgets the id.
    */
   readonly subject?: Person
+  /** Another erasure has erased whole entries of its subject, which is removed in the same way. */
+  readonly forgets?: true
   /** The ids of the holds that it waits for. */
   readonly holds?: readonly string[]
   /** Entries up to this sequence have been looked at. */

@@ -70,7 +70,7 @@ function erasureJson({
   workspace,
   value,
 }: Document<"erasure"> | Listed<"erasure">): wire.Erasure {
-  const { state, after: _, parts: __, ...shown } = value
+  const { state, after: _, parts: __, forgets: ___, ...shown } = value
   return {
     erasureId: id,
     workspaceId: workspace,
