@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
-import type { AuditEvent, Receipt } from "@tallystick/client"
+import { verifyReceipt, type AuditEvent, type Receipt } from "@tallystick/client"
 import { expectChain } from "../chain.ts"
 import type { Chance } from "../chance.ts"
 import { filesWith } from "../personal-files.ts"
@@ -30,9 +30,57 @@ export interface ModelEntry extends Write {
   content: Content
 }
 
+/** Covers what its person, its action or its receipts name. */
+export interface ModelHold {
+  readonly workspace: string
+  readonly id: string
+  readonly person?: string
+  readonly action?: string
+  readonly receipts?: readonly string[]
+}
+
+export type Scope = "fields" | "entries"
+
+export interface ModelErasure {
+  readonly workspace: string
+  readonly id: string
+  readonly person: Person
+  readonly scope: Scope
+  /** Hashes of the person's entries before it. */
+  readonly entries: readonly string[]
+}
+
+export interface ModelPack {
+  readonly workspace: string
+  readonly id: string
+  readonly packHash: string
+  readonly vkey: string
+  /** Hashes of its entries. */
+  readonly entries: readonly string[]
+}
+
+/** A key or a token. `ended`: the error that it meets. */
+export interface Credential {
+  readonly workspace: string
+  readonly id: string
+  readonly bearer: string
+  readonly type: "write" | "read" | "receipt" | "evidence" | "activity"
+  /** Its receipt, pack or person. */
+  readonly of?: string
+  /** The key that made it. */
+  readonly by?: string
+  readonly expiresMs: number
+  ended?: "token_revoked" | "unauthorized"
+}
+
 export interface Model {
   readonly workspaces: readonly string[]
   readonly entries: ModelEntry[]
+  holds: ModelHold[]
+  /** Erasures that wait for holds. */
+  held: ModelErasure[]
+  readonly packs: ModelPack[]
+  readonly credentials: Credential[]
 }
 
 export const actions = ["billing.invoice.approve", "auth.login", "document.share"]
@@ -71,9 +119,22 @@ export function add(model: Model, writes: readonly Write[], reply: Reply): void 
   }
 }
 
-export function erase(entry: ModelEntry, scope: "fields" | "entries"): void {
-  if (entry.content === "expired" || entry.content === "erased") return
-  entry.content = scope === "entries" ? "erased" : "nameless"
+export function erase(entry: ModelEntry, scope: Scope): void {
+  if (isThere(entry)) entry.content = scope === "entries" ? "erased" : "nameless"
+}
+
+export function isThere({ content }: ModelEntry): boolean {
+  return content === "whole" || content === "nameless"
+}
+
+export function isHeld({ holds }: Model, entry: ModelEntry): boolean {
+  return holds.some(
+    ({ workspace, person, action, receipts }) =>
+      workspace === entry.workspace &&
+      (person === entry.person.id ||
+        action === entry.event.action ||
+        receipts?.includes(entry.receipt.receipt) === true),
+  )
 }
 
 // Checks ------------------------------------------------------------------------------------------
@@ -88,7 +149,7 @@ export async function expectModel(service: Service, model: Model, chance: Chance
     await expectFound(service, workspace, own, chance)
     for (let at = 0; at < sampled; at++) {
       const entry = chance.pick(own)
-      await expectShown(service, entry)
+      await expectShown(service, entry, isHeld(model, entry))
       await expectRepeated(service, entry)
     }
   }
@@ -111,7 +172,6 @@ async function expectFound(
     })
     assert.equal(total, own.filter(isExpected).length, `${workspace}: entries for "${query}"`)
   }
-  const isThere = ({ content }: ModelEntry) => content === "whole" || content === "nameless"
   await found("", () => true)
   await found(
     `email:${person.email}`,
@@ -121,7 +181,7 @@ async function expectFound(
   await found(`action:${event.action}`, (one) => isThere(one) && one.event.action === event.action)
 }
 
-async function expectShown({ root }: Service, entry: ModelEntry): Promise<void> {
+async function expectShown({ root }: Service, entry: ModelEntry, held: boolean): Promise<void> {
   const { workspace, receipt, content, event, person } = entry
   const reply = await root.get(`/v1/workspaces/${workspace}/receipts/${receipt.receipt}`)
   const about = `${content}: ${reply.status} ${reply.text.slice(0, 800)}`
@@ -131,6 +191,7 @@ async function expectShown({ root }: Service, entry: ModelEntry): Promise<void> 
   if (shown.integrity !== "pending") assert.equal(shown.integrity, integrityOf(content), about)
   assert.equal(proof.body === null, content === "erased" || content === "expired", about)
   if (proof.body === null) return
+  assert.equal(shown.held === true, held, about)
   const { id, email, name } = shown.actor
   const sealed = content === "whole" ? [person.email, person.name] : [undefined, undefined]
   assert.deepEqual([id, email, name], [person.id, ...sealed], about)
@@ -168,7 +229,13 @@ export async function expectWholeModel(
     const some = new Set(own.slice(-receiptsOfChain))
     for (let at = 0; own.length > 0 && at < receiptsOfChain; at++) some.add(chance.pick(own))
     const receipts = [...some].map(({ receipt }) => receipt)
-    const chain = await expectChain(service.root, workspace, receipts)
+    const chain = await expectChain(service.root, workspace, receipts, (answer, { epochs }, id) => {
+      const trustedKeys = epochs.map(({ vkey }) => vkey)
+      const { verdict, ...said } = verifyReceipt(answer, { trustedKeys, receiptId: id })
+      const { body, tlogProof } = answer["proof"]
+      const isWhole = body !== null && tlogProof !== null
+      assert.equal(verdict, isWhole ? "genuine" : "unconfirmed", `${id}: ${JSON.stringify(said)}`)
+    })
     assert.ok(chain.size > own.length, "the chain has all entries, and the service's own")
     const { faults } = (await service.root.get(`/v1/workspaces/${workspace}/integrity`)).json()
     assert.deepEqual(faults, [])

@@ -7,7 +7,7 @@ import type { Fault } from "../crash/faults.ts"
 import { engineSettings, shareDatabase } from "../engine.ts"
 import { faultyProgram, tallystick, type Ended } from "../program.ts"
 import { clockAhead, eventually, startService, type Service } from "../service.ts"
-import { add, send, type Model, type Person, type Write } from "./ledger-model.ts"
+import { add, send, type Model, type Person, type Scope, type Write } from "./ledger-model.ts"
 
 // A ledger with its operator: where it lies, what it must say, its service and its commands.
 
@@ -32,11 +32,20 @@ export interface OperatedLedger {
   pending: (readonly Write[])[]
   people: Person[]
   /** What was erased, by hash: a restored copy erases it again. */
-  readonly erased: Map<string, "fields" | "entries">
-  /** The erased, and what no file may have of them while no backup brought it back. */
-  readonly gone: { readonly id: string; readonly texts: readonly string[] }[]
+  readonly erased: Map<string, Scope>
+  /** Whom operators have erased, and how; what no file has of them while nothing names them. */
+  readonly gone: { readonly person: Person; readonly scope: Scope }[]
+  /** Ids of erasures that are done, and of tokens that they removed. */
+  readonly done: Set<string>
   backups: Backup[]
   places: number
+}
+
+export const dayMs = 86_400_000
+
+/** The time of its machine. */
+export function nowOf({ day }: OperatedLedger): number {
+  return Date.now() + day * dayMs
 }
 
 /** Many small segments and frames, at once. */

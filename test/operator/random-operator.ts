@@ -8,12 +8,15 @@ import type { Chance } from "../chance.ts"
 import type { Fault } from "../crash/faults.ts"
 import type { PostgresServer } from "../postgres-server.ts"
 import { eventually, make, unlessCut, type Service } from "../service.ts"
+import { expectHandedOut, makeCredential, makePack, revokeCredential } from "./handed-out.ts"
+import { erasePerson, goneTexts, placeHold, releaseHold, restored } from "./holds-and-erasures.ts"
 import {
   actions,
   add,
-  erase,
   expectModel,
   expectWholeModel,
+  isHeld,
+  isThere,
   newPerson,
   newWrite,
   send,
@@ -21,14 +24,15 @@ import {
 import {
   command,
   commandOnce,
+  dayMs,
   moveTo,
   newPlace,
+  nowOf,
   signed,
   started,
   stopped,
   type OperatedLedger,
 } from "./operated-ledger.ts"
-import { untilErased } from "../until.ts"
 
 // An operator who runs random commands against one ledger, and kills some of them: the ledger and
 // what it serves stay as the model says. Clients write meanwhile, and repeat what was not answered.
@@ -60,11 +64,19 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
     database: undefined,
     service: undefined,
     day: 0,
-    model: { workspaces: ["acme", "other"], entries: [] },
+    model: {
+      workspaces: ["acme", "other"],
+      entries: [],
+      holds: [],
+      held: [],
+      packs: [],
+      credentials: [],
+    },
     pending: [],
     people: Array.from({ length: 8 }, newPerson),
     erased: new Map(),
     gone: [],
+    done: new Set(),
     backups: [],
     places: 0,
   }
@@ -72,12 +84,15 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
     const { root } = await started(scene)
     await make(root, "/v1/workspaces", { id: "acme", hotDays: 0 })
     await make(root, "/v1/workspaces", { id: "other", hotDays: 30 })
+    for (const workspace of scene.model.workspaces)
+      await root.patch(`/v1/workspaces/${workspace}/projects/core`, { activityLinks: true })
     await steps.write(scene)
     for (let step = 0; step < count; step++) {
       const name = pickStep(scene)
       see?.(`${step}: ${name}, ${scene.database === undefined ? "in a folder" : "in a database"}`)
       await steps[name](scene)
       await expectModel(await started(scene), scene.model, chance)
+      await expectHandedOut(scene)
       if (step % 4 === 3) await expectAll(scene)
     }
     await expectAll(scene)
@@ -90,13 +105,9 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
 }
 
 async function expectAll(scene: Scene): Promise<void> {
-  const { model, gone, chance } = scene
+  const { model, chance } = scene
   const service = await started(scene)
-  const back = new Set(
-    model.entries.filter(({ content }) => content === "whole").map(({ person }) => person.id),
-  )
-  const texts = gone.filter(({ id }) => !back.has(id)).flatMap((one) => one.texts)
-  await expectWholeModel(service, model, texts, chance)
+  await expectWholeModel(service, model, goneTexts(scene), chance)
 }
 
 // Steps -------------------------------------------------------------------------------------------
@@ -122,9 +133,14 @@ const steps = {
   },
   "let days pass": async (scene) => {
     await stopped(scene)
-    scene.day += scene.chance.pick([1, 2, 40])
+    scene.day += scene.chance.pick([1, 2, 40, -1])
   },
   "erase a person": erasePerson,
+  "place a hold": placeHold,
+  "release a hold": releaseHold,
+  "make a pack": makePack,
+  "make a credential": makeCredential,
+  "revoke a credential": revokeCredential,
   "expire contents": expireContents,
   backup,
   restore,
@@ -162,12 +178,25 @@ const steps = {
 
 /** Steps that need files of SQLite. */
 const inFolders: readonly string[] = ["backup", "restore", "compact", "delete what is derived"]
-const often: readonly string[] = ["write", "write", "copy", "backup", "restore", "erase a person"]
+const often: readonly string[] = [
+  "write",
+  "write",
+  "copy",
+  "backup",
+  "restore",
+  "restore",
+  "erase a person",
+  "make a pack",
+  "make a credential",
+  "make a credential",
+]
 
-function pickStep({ chance, database, backups }: Scene): keyof typeof steps {
+function pickStep({ chance, database, backups, model }: Scene): keyof typeof steps {
   for (;;) {
     const name = chance.pick([...Object.keys(steps), ...often]) as keyof typeof steps
     if (database !== undefined && inFolders.includes(name)) continue
+    if (name === "release a hold" && model.holds.length === 0) continue
+    if (name === "revoke a credential" && model.credentials.length === 0) continue
     if (name !== "restore" || backups.length > 0) return name
   }
 }
@@ -191,33 +220,6 @@ async function answered({ model, pending }: Scene, sending: ReturnType<typeof se
   }
 }
 
-/** In all workspaces, so that nothing has the person's texts. */
-async function erasePerson(scene: Scene): Promise<void> {
-  const { chance, model } = scene
-  await started(scene)
-  const { id, email, name } = chance.pick(scene.people)
-  scene.people = [...scene.people.filter((one) => one.id !== id), newPerson()]
-  const scope = chance.pick(["fields", "entries"] as const)
-  for (const workspace of model.workspaces) {
-    const path = `/v1/workspaces/${workspace}`
-    const { root } = await started(scene)
-    const asked = await root.post(`${path}/erasures`, { subject: { id }, scope, reason: "a test" })
-    assert.equal(asked.status, 202, asked.text)
-    if (chance.percent(25)) await stopped(scene, "SIGKILL")
-    const service = await started(scene)
-    await untilErased(service.root, path, asked.json().erasureId)
-  }
-  for (const entry of model.entries.filter(({ person }) => person.id === id)) {
-    // Nothing says any more whose it was, so a backup from before it expired brings it back.
-    if (entry.content === "expired") continue
-    scene.erased.set(entry.receipt.eventHash, scope)
-    erase(entry, scope)
-  }
-  scene.gone.push({ id, texts: [email, name, ...(scope === "entries" ? [id] : [])] })
-}
-
-const dayMs = 86_400_000
-
 async function expireContents(scene: Scene): Promise<void> {
   const { chance, model } = scene
   const { root } = await signed(scene)
@@ -228,13 +230,19 @@ async function expireContents(scene: Scene): Promise<void> {
   const preview = await root.post(`${path}/retention/preview`, { retention })
   const set = await root.patch(path, { retention, confirm: preview.json().token })
   assert.equal(set.status, 200, set.text)
-  const today = Math.floor((Date.now() + scene.day * dayMs) / dayMs)
-  const due = model.entries.filter(
-    (entry) =>
-      entry.workspace === workspace &&
-      entry.event.action === action &&
-      Date.parse(entry.receipt.timestamp) < (today - days) * dayMs,
+  const today = Math.floor(nowOf(scene) / dayMs)
+  const [due = [], held = []] = [false, true].map((isUnderHold) =>
+    model.entries.filter(
+      (entry) =>
+        entry.workspace === workspace &&
+        entry.event.action === action &&
+        isThere(entry) &&
+        isHeld(model, entry) === isUnderHold &&
+        Date.parse(entry.receipt.timestamp) < (today - days) * dayMs,
+    ),
   )
+  const counts = preview.json()
+  assert.deepEqual([counts.entries, counts.held], [due.length, held.length], "preview")
   if (chance.percent(30)) {
     const running = unlessCut(root.post(`${path}/retention/run`, {}))
     await sleep(chance.below(120))
@@ -249,7 +257,7 @@ async function expireContents(scene: Scene): Promise<void> {
     assert.equal(code, 0, errors)
     return true
   })
-  for (const entry of due) if (entry.content !== "erased") entry.content = "expired"
+  for (const entry of due) entry.content = "expired"
   const off = await (await started(scene)).root.patch(path, { retention: [] })
   assert.equal(off.status, 200, off.text)
 }
@@ -275,20 +283,22 @@ async function restore(scene: Scene): Promise<void> {
   await started(scene)
   await stopped(scene)
   const copy = chance.pick(scene.backups)
-  scene.backups = scene.backups.filter((one) => one !== copy)
   const place = await newPlace(scene)
-  await rename(copy.folder, place)
+  // Some are put back again later.
+  if (chance.percent(50)) await cp(copy.folder, place, { recursive: true })
+  else {
+    scene.backups = scene.backups.filter((one) => one !== copy)
+    await rename(copy.folder, place)
+  }
   await cp(`${data}.heads`, `${place}.heads`)
   // An operator who has lost it, too, makes an empty one.
   if (chance.percent(20)) await writeFile(`${place}.heads`, "")
   await moveTo(scene, place)
   const { errors } = await command(scene, ["resume"])
   await giveUp(`${place}.heads`, errors)
-  scene.model = copy.model
-  for (const entry of scene.model.entries) {
-    const scope = scene.erased.get(entry.receipt.eventHash)
-    if (scope !== undefined) erase(entry, scope)
-  }
+  await command(scene, ["fsck"])
+  scene.model = structuredClone(copy.model)
+  await restored(scene, model)
   // Clients repeat some of what was lost, but for that of the erased.
   const kept = new Set(scene.model.entries.map(({ key }) => key))
   const lost = model.entries.filter(

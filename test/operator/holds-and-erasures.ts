@@ -1,0 +1,163 @@
+import assert from "node:assert/strict"
+import { untilErased } from "../until.ts"
+import {
+  actions,
+  erase,
+  isHeld,
+  isThere,
+  newPerson,
+  type Model,
+  type ModelErasure,
+  type ModelHold,
+  type Person,
+  type Scope,
+} from "./ledger-model.ts"
+import { started, stopped, type OperatedLedger } from "./operated-ledger.ts"
+
+// Holds, erasures, and erasures that wait for holds.
+
+export async function placeHold(ledger: OperatedLedger): Promise<void> {
+  const { chance, model, people } = ledger
+  const workspace = chance.pick(model.workspaces)
+  const own = model.entries.filter((entry) => entry.workspace === workspace)
+  const receipts = own.slice(chance.below(own.length + 1)).slice(0, 20)
+  const scope: Omit<ModelHold, "workspace" | "id"> = chance.pick([
+    { person: chance.pick(people).id },
+    { action: chance.pick(actions) },
+    { receipts: receipts.map(({ receipt }) => receipt.receipt) },
+  ])
+  if (scope.receipts?.length === 0) return
+  const asked =
+    scope.person !== undefined
+      ? { subject: { id: scope.person } }
+      : scope.action !== undefined
+        ? { filter: { query: `action:${scope.action}` } }
+        : { receiptIds: scope.receipts }
+  const { root } = await started(ledger)
+  const request = { name: "A case", reason: "a test", ...asked }
+  const placed = await root.post(`/v1/workspaces/${workspace}/holds`, request)
+  assert.equal(placed.status, 201, placed.text)
+  model.holds.push({ workspace, id: placed.json().holdId, ...scope })
+}
+
+export async function releaseHold(ledger: OperatedLedger): Promise<void> {
+  const { chance, model } = ledger
+  const { workspace, id } = chance.pick(model.holds)
+  const path = `/v1/workspaces/${workspace}`
+  const { root } = await started(ledger)
+  const body = { reason: "a test" }
+  const released = await root.ask("DELETE", `${path}/holds/${id}`, { body })
+  assert.equal(released.status, 200, released.text)
+  model.holds = model.holds.filter((hold) => hold.id !== id)
+  if (chance.percent(25)) await stopped(ledger, "SIGKILL")
+  const own = model.held.filter((erasure) => erasure.workspace === workspace)
+  for (const erasure of own.filter((one) => !isErasureHeld(model, one))) {
+    model.held = model.held.filter((one) => one !== erasure)
+    const service = await started(ledger)
+    await untilErased(service.root, path, erasure.id, 120_000)
+    carriedOut(ledger, erasure)
+  }
+}
+
+/** In all workspaces, so that nothing has the person's texts. */
+export async function erasePerson(ledger: OperatedLedger): Promise<void> {
+  const { chance, model, gone } = ledger
+  // Some are erased again: with another scope, or after a backup brought something back.
+  const isAgain = gone.length > 0 && chance.percent(25)
+  const person = isAgain ? chance.pick(gone).person : chance.pick(ledger.people)
+  if (!isAgain) ledger.people = [...ledger.people.filter(({ id }) => id !== person.id), newPerson()]
+  const scope = chance.pick<Scope>(["fields", "entries"])
+  for (const workspace of model.workspaces) await eraseIn(ledger, workspace, person, scope)
+  gone.push({ person, scope })
+}
+
+async function eraseIn(
+  ledger: OperatedLedger,
+  workspace: string,
+  person: Person,
+  scope: Scope,
+): Promise<void> {
+  const { chance, model } = ledger
+  const path = `/v1/workspaces/${workspace}`
+  const { root } = await started(ledger)
+  const request = { subject: { id: person.id }, scope, reason: "a test" }
+  const asked = await root.post(`${path}/erasures`, request)
+  assert.equal(asked.status, 202, asked.text)
+  const entries = model.entries
+    .filter((entry) => entry.workspace === workspace && entry.person.id === person.id)
+    .filter((entry) => isThere(entry) && (scope === "entries" || entry.content === "whole"))
+    .map(({ receipt }) => receipt.eventHash)
+  const erasure = { workspace, id: asked.json().erasureId, person, scope, entries }
+  if (isErasureHeld(model, erasure)) {
+    assert.equal(asked.json().state, "held", asked.text)
+    model.held.push(erasure)
+    return
+  }
+  if (chance.percent(25)) await stopped(ledger, "SIGKILL")
+  await untilErased((await started(ledger)).root, path, erasure.id, 120_000)
+  carriedOut(ledger, erasure)
+}
+
+function isErasureHeld(model: Model, { workspace, person, entries }: ModelErasure): boolean {
+  return (
+    model.holds.some((hold) => hold.workspace === workspace && hold.person === person.id) ||
+    model.entries.some(
+      (entry) =>
+        entries.includes(entry.receipt.eventHash) && isThere(entry) && isHeld(model, entry),
+    )
+  )
+}
+
+function carriedOut(ledger: OperatedLedger, erasure: ModelErasure): void {
+  const { model, erased, done } = ledger
+  const { workspace, id, person, scope, entries } = erasure
+  done.add(id)
+  for (const entry of model.entries) {
+    const hash = entry.receipt.eventHash
+    // Nothing says any more whose it was, so a backup from before it expired brings it back.
+    if (!entries.includes(hash) || entry.content === "expired") continue
+    erased.set(hash, scope)
+    erase(entry, scope)
+  }
+  if (scope === "fields") return
+  for (const token of model.credentials)
+    if (token.workspace === workspace && token.of === person.id) {
+      done.add(token.id)
+      token.ended = "unauthorized"
+    }
+}
+
+/** After a restore: what was erased is erased again, and what came later is unknown. */
+export async function restored(ledger: OperatedLedger, lost: Model): Promise<void> {
+  const { model, erased, done } = ledger
+  for (const entry of model.entries) {
+    const scope = erased.get(entry.receipt.eventHash)
+    if (scope !== undefined) erase(entry, scope)
+  }
+  const { root } = await started(ledger)
+  for (const erasure of model.held) {
+    const reply = await root.get(`/v1/workspaces/${erasure.workspace}/erasures/${erasure.id}`)
+    const isDone = reply.json().state === "done"
+    if (isDone || erasure.entries.length > 0) assert.equal(isDone, done.has(erasure.id), reply.text)
+    if (isDone) model.held = model.held.filter((one) => one !== erasure)
+  }
+  const kept = new Set(model.credentials.map(({ id }) => id))
+  for (const one of model.credentials) if (done.has(one.id)) one.ended = "unauthorized"
+  for (const one of lost.credentials)
+    if (!kept.has(one.id)) model.credentials.push({ ...one, ended: "unauthorized" })
+}
+
+/** What no file may have: that of the erased which neither a backup nor a hold brought back. */
+export function goneTexts({ model, gone }: OperatedLedger): readonly string[] {
+  const named = (person: Person, contents: readonly string[]) =>
+    model.entries.some((entry) => entry.person.id === person.id && contents.includes(entry.content))
+  const isHeldNow = ({ id }: Person) =>
+    model.holds.some((hold) => hold.person === id) ||
+    model.held.some((erasure) => erasure.person.id === id)
+  return gone.flatMap(({ person, scope }) => {
+    const { id, email, name } = person
+    const sealed = named(person, ["whole"]) ? [] : [email, name]
+    const isNamed = scope === "fields" || named(person, ["whole", "nameless"]) || isHeldNow(person)
+    return isNamed ? sealed : [...sealed, id]
+  })
+}
