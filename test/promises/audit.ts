@@ -44,7 +44,8 @@ export async function audit(
       ...sample(receipts, lookUpsMax - 1, chance).filter((receipt) => receipt !== last),
       last,
     ]
-    const chain = await expectChain(service.client(workspace.reader.bearer), workspace.id, some)
+    const reader = service.client(workspace.reader.bearer)
+    const chain = await expectChain(reader, workspace.id, some, undefined, Infinity)
     assert.deepEqual(
       chain.hashes,
       kept.hashes.slice(0, chain.size),
