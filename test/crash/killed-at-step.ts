@@ -1,13 +1,14 @@
 // Loaded before a program, this kills it at one of its steps: that step is done, and nothing after
 // it. A step is a commit, a checkpoint of a log, or a change of a file or its name, in any thread;
-// with PostgreSQL, a change that was sent. The first line of the file in STEPS is the number of the
-// last step, and each step adds a line. Without that file nothing is counted.
+// with PostgreSQL, a change that was sent. The first line of the file in STEPS says which is the last
+// step (last-step.ts), and each step adds a line. Without that file nothing is counted.
 
 import files from "node:fs"
 import { syncBuiltinESMExports } from "node:module"
 import { Socket } from "node:net"
 import { basename } from "node:path"
 import sqlite from "node:sqlite"
+import { isLastReached } from "./last-step.ts"
 
 type Call = (...values: readonly unknown[]) => unknown
 
@@ -17,8 +18,7 @@ const { appendFileSync, existsSync, readFileSync } = files
 function step(name: string): void {
   if (!existsSync(path)) return
   appendFileSync(path, `${name}\n`)
-  const [last, ...steps] = readFileSync(path, "utf8").trimEnd().split("\n")
-  if (steps.length >= Number(last)) process.kill(process.pid, "SIGKILL")
+  if (isLastReached(readFileSync(path, "utf8"))) process.kill(process.pid, "SIGKILL")
 }
 
 /** `act` calls the original method and adds to it. */
