@@ -33,6 +33,8 @@ export async function runAgain(
     process.execPath,
     [
       "--test-reporter=spec",
+      // As scripts/test.mjs runs it.
+      "--v8-pool-size=0",
       ...(tests === undefined ? [] : [`--test-name-pattern=${tests}`]),
       ...(loaded === undefined ? [] : [`--import=${pathToFileURL(folder).href}/${loaded}`]),
       join(folder, `${name}.test.ts`),

@@ -21,7 +21,7 @@ import { expectWhole, startServers, type Servers } from "./servers.ts"
 const server = await startPostgres()
 test.after(() => server[Symbol.asyncDispose]())
 
-const kills = 3
+const kills = 2
 const rounds = 2
 const perProject = 300
 const people = 20
