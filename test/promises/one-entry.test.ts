@@ -8,11 +8,11 @@ import { createModel, sendAgainAndAgain, sendSome, type Counts } from "./one-ent
 
 // Promise 4: one entry per key, for ever. `npm run test:deep` sends a million again.
 
-test("10,000 replays of keys young and old, across restarts, are answered as the first time", async (t) => {
+test("4,000 replays of keys young and old, across restarts, are answered as the first time", async (t) => {
   const kept = await sendAgainAndAgain({
     fill: 66_000,
-    rounds: 4,
-    replays: 10_000,
+    rounds: 2,
+    replays: 4_000,
     chance: createChance(seedOf(t)),
   })
   t.diagnostic(JSON.stringify(kept))
@@ -21,7 +21,7 @@ test("10,000 replays of keys young and old, across restarts, are answered as the
     "the first keys are in memory still",
   )
   assert.ok(
-    kept.replayed >= 10_000 && kept.reused >= 1500 && kept.atOnce >= 1200 && kept.restarts === 4,
+    kept.replayed >= 4_000 && kept.reused >= 600 && kept.atOnce >= 480 && kept.restarts === 2,
     "too little was sent again",
   )
 })

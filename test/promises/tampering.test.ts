@@ -5,11 +5,9 @@ import { kindsCount, tamperAgainAndAgain } from "./tampering.ts"
 
 // Promise 6: tampering is detected and named.
 
-// Each kind of change once where fsck works in several pieces, and twice where it is quick.
-for (const { entries, mutations } of [
-  { entries: 10_000, mutations: kindsCount },
-  { entries: 1_000, mutations: 2 * kindsCount },
-]) {
+// Each kind of change once where fsck works in several pieces, and once where it is quick.
+for (const entries of [10_000, 1_000]) {
+  const mutations = kindsCount
   test(`fsck finds and names each of ${mutations} changes to ${entries} entries`, async (t) => {
     const chance = createChance(seedOf(t))
     const tampered = await tamperAgainAndAgain({ entries, mutations, chance })
