@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { testWorkspace } from "../ledger/test-ledger.ts"
 import { defaultLimits } from "../limits.ts"
-import { unpaced } from "../runtime/pace.ts"
+import { createPace, unpaced } from "../runtime/pace.ts"
 import { createFeed, type FeedParts } from "./entry-feed.ts"
 import type { FeedPage, FeedRequest } from "./feed-page.ts"
 
@@ -26,6 +26,7 @@ interface House {
 function openHouse(
   bend: (page: FeedPage, request: FeedRequest) => FeedPage | Promise<FeedPage> = (page) => page,
   limits: Partial<FeedParts["limits"]> = {},
+  pace: FeedParts["pace"] = unpaced,
 ): House {
   let last = 0
   let hear = Promise.withResolvers<void>()
@@ -52,7 +53,7 @@ function openHouse(
     },
     workspaceOf: async () => testWorkspace("acme", {}),
     clock,
-    pace: unpaced,
+    pace,
     limits: { ...defaultLimits, ...limits },
     onDeath: (cause) => assert.fail(cause),
   })
@@ -214,4 +215,31 @@ test("a stop ends a waiting client at once", { timeout }, async () => {
   await settled()
   house.feed.close()
   assert.deepEqual(await ending, [])
+})
+
+test("of many followers that wake together, some go on in each turn of the loop", async () => {
+  // Time that stands still, as none of them has begun its work when the last one looks at it.
+  const pace = createPace({ elapsed: () => 0 }, defaultLimits.pieceMs)
+  const house = openHouse(undefined, {}, pace)
+  const followers = Array.from({ length: 200 }, () => house.follow(0))
+  let turn = 0
+  let isOver = false
+  const count = (): void => {
+    turn += 1
+    if (!isOver) setImmediate(count)
+  }
+  count()
+  const mostInTurn = async (wake: () => void): Promise<number> => {
+    const woken = followers.map((follower) => follower.next().then(() => turn))
+    wake()
+    const together = Map.groupBy(await Promise.all(woken), (inTurn) => inTurn).values()
+    return Math.max(...together.map(({ length }) => length))
+  }
+  const most = [
+    await mostInTurn(() => {}),
+    await mostInTurn(() => house.grow()),
+    await mostInTurn(() => house.wakeAll()),
+  ]
+  isOver = true
+  for (const each of most) assert.ok(each <= 64, `at once: ${most.join(", ")}`)
 })

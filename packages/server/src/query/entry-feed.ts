@@ -52,9 +52,10 @@ interface Follower {
 }
 
 export function createFeed(parts: FeedParts): EntryFeed {
-  const { queries, workspaceOf, pace } = parts
+  const { queries, workspaceOf } = parts
   const stop = new AbortController()
   const all = createFollowers(parts, stop.signal)
+  const slice = createGroups(parts.pace)
   const looks = new Map<string, Promise<FeedPage>>()
 
   const look: EntryFeed["look"] = async (workspace, request) =>
@@ -86,13 +87,14 @@ export function createFeed(parts: FeedParts): EntryFeed {
           if (follower.isBehind) {
             follower.isBehind = false
             const page = await laterIfBusy(shared(name, workspace, { ...request, after }))
-            if (pace.isUp()) await pace.next()
+            await slice()
             after = page?.nextAfter ?? after
             follower.isBehind ||= page?.hasMore ?? true
             if (page !== undefined && page.events.length > 0) yield page
             if (page === undefined && !follower.isDue) await asleep(follower)
           } else if (!follower.isDue) await asleep(follower)
           if (!follower.isDue) continue
+          await slice()
           follower.isDue = false
           yield { events: [], sequences: [], nextAfter: after, hasMore: false }
         }
@@ -105,6 +107,27 @@ export function createFeed(parts: FeedParts): EntryFeed {
       stop.abort()
       all.wakeAll()
     },
+  }
+}
+
+/** Each checks its credential or writes to its socket: a millisecond or two for all. */
+const followersPerSlice = 64
+
+/**
+ * Resumes those who wait in groups, each in a slice of its own. A look at the time would let all of
+ * them pass: they wake together, and their work begins only after the last has looked.
+ */
+function createGroups(pace: Pace): () => Promise<void> {
+  let group = Promise.resolve()
+  let members = 0
+  const next = (): Promise<void> => {
+    // Without a slice under way, `next` would wait for the end of none.
+    pace.isUp()
+    return pace.next()
+  }
+  return () => {
+    if (members++ % followersPerSlice === 0) group = group.then(next)
+    return group
   }
 }
 
