@@ -157,7 +157,13 @@ export function goneTexts({ model, gone }: OperatedLedger): readonly string[] {
   return gone.flatMap(({ person, scope }) => {
     const { id, email, name } = person
     const sealed = named(person, ["whole"]) ? [] : [email, name]
-    const isNamed = scope === "fields" || named(person, ["whole", "nameless"]) || isHeldNow(person)
+    // A request to erase fields keeps the id.
+    const last = gone.findLast((one) => one.person.id === id)
+    const isNamed =
+      scope === "fields" ||
+      last?.scope === "fields" ||
+      named(person, ["whole", "nameless"]) ||
+      isHeldNow(person)
     return isNamed ? sealed : [...sealed, id]
   })
 }
