@@ -491,6 +491,14 @@ test("what was handed out is complete: with exports made while content was being
   assert.deepEqual([done.handedOut, receipts.length], [out, 1])
 })
 
+/** A hold on requests that name the types of a person. */
+function holding(isHeld: () => boolean) {
+  return (parts: ErasureParts): ErasureParts => ({
+    ...parts,
+    holdsOn: async (_, { types }) => (isHeld() && types !== undefined ? ["hold_1"] : []),
+  })
+}
+
 /** A link, a hold and an earlier erasure, which all name Ada, and none of which is over. */
 async function nameAda(house: ReturnType<typeof openHouse>) {
   const { registry, journal } = house.served
@@ -517,10 +525,11 @@ const nothingLeft = { token: undefined, hold: { receiptIds: [] }, subject: undef
 
 test("what is still open when whole entries are erased loses the person once it is over", async () => {
   let isHeld = true
-  await using house = openHouse(undefined, undefined, (parts) => ({
-    ...parts,
-    holdsOn: async (_, { types }) => (isHeld && types !== undefined ? ["hold_1"] : []),
-  }))
+  await using house = openHouse(
+    undefined,
+    undefined,
+    holding(() => isHeld),
+  )
   const { release, left } = await nameAda(house)
   const { done } = await house.erase({ id: ada.id }, "entries")
   assert.equal(done.state, "done")
@@ -533,10 +542,11 @@ test("what is still open when whole entries are erased loses the person once it 
 
 test("a copy from before an erasure also loses the person in documents", async () => {
   let isHeld = true
-  await using house = openHouse(undefined, undefined, (parts) => ({
-    ...parts,
-    holdsOn: async (_, { types }) => (isHeld && types !== undefined ? ["hold_1"] : []),
-  }))
+  await using house = openHouse(
+    undefined,
+    undefined,
+    holding(() => isHeld),
+  )
   const { release, left } = await nameAda(house)
   await release()
   isHeld = false
