@@ -21,8 +21,12 @@ export interface Whole {
   count(): Promise<number>
   /** The last sequence; 0 without entries. */
   last(workspace: string): Promise<number>
-  /** The first entry that has the receipt, or the idempotency key, of an entry before it. */
-  repeated(workspace: string, what: RepeatedName["what"]): Promise<number | undefined>
+  /**
+   * Of each of these workspaces, and perhaps of others, the first entry that has the receipt, and
+   * the first that has the idempotency key, of an entry before it. Takes less reading if all pieces
+   * of the index of keys are right.
+   */
+  repeated(workspaces: readonly string[], isIndexRight: boolean): Promise<readonly RepeatedName[]>
   /**
    * Rows of one of the three parts that belong to no entry, and packed content that cannot be
    * unpacked, or is not of the entries that it is stored for.
@@ -55,11 +59,6 @@ export interface KeptIndex extends Pick<IndexReader, "position" | "tree" | "chec
   runs(): Promise<readonly number[]>
   /** Rebuilds one piece, and compares it. */
   keyed(run: number): Promise<Keyed>
-  /**
-   * The same as `repeated` of each workspace, found with less reading by this index, all of whose
-   * pieces must be right. Undefined if too many entries follow them.
-   */
-  repeated(): Promise<readonly RepeatedName[] | undefined>
 }
 
 /** An entry that has the receipt, or the idempotency key, of an entry before it. */

@@ -12,9 +12,6 @@ import type { Workspace } from "../../store/documents.ts"
 import { middleLevel, middlesPerTile } from "../../store/index-state.ts"
 import type { Keyed, RepeatedName, Whole } from "../../store/whole-ledger.ts"
 
-/** A kind of name that only one entry of a workspace may have. */
-export type UniqueName = Pick<RepeatedName, "workspace" | "what">
-
 export interface Contents {
   readonly workspace: string
   readonly after: number

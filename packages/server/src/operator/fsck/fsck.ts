@@ -4,13 +4,7 @@
 import { randomBytes } from "node:crypto"
 import { parseCheckpoint, toHex } from "@tallystick/proof"
 import { allWorkspaces } from "../check-store.ts"
-import {
-  checkIndexed,
-  keyedFaults,
-  repeatedFault,
-  type Contents,
-  type UniqueName,
-} from "./contents-check.ts"
+import { checkIndexed, keyedFaults, repeatedFault, type Contents } from "./contents-check.ts"
 import { walkChain, type Watched } from "./chain-check.ts"
 import { blocksOf, type SegmentOf } from "./segment-check.ts"
 import { openWorkers, type Workers } from "./workers.ts"
@@ -24,7 +18,7 @@ import { epochsOf, isAsBorn } from "../../store/epochs.ts"
 import { lastOf } from "../../store/search/segment-plan.ts"
 import { openWhole } from "../../store/open-offline.ts"
 import { placeName, readSignedHeads, type ListedHeads, type StorePlace } from "../../store/open.ts"
-import type { RepeatedName, UnpackedContent, Whole } from "../../store/whole-ledger.ts"
+import type { UnpackedContent, Whole } from "../../store/whole-ledger.ts"
 import type { Workspace } from "../../store/documents.ts"
 
 export interface FsckOptions extends StorePlace {
@@ -206,30 +200,10 @@ async function checkNames(
     isRight &&= keyed.wrong === undefined && keyed.isWhole
     faults.push(...keyedFaults(keyed, ids))
   }
-  const repeated = isRight ? await byIndex(workers) : undefined
-  for (const name of repeated ?? (await byEntries(workers, chosen)))
-    if (ids.has(name.workspace)) faults.push(repeatedFault(name))
+  const asked = { workspaces: [...ids], isIndexRight: isRight }
+  for await (const repeated of workers.each("repeated", [asked]))
+    for (const name of repeated) if (ids.has(name.workspace)) faults.push(repeatedFault(name))
   return faults
-}
-
-async function byIndex(workers: Workers): Promise<readonly RepeatedName[] | undefined> {
-  const [found] = await Array.fromAsync(workers.each("repeatedByIndex", [undefined]))
-  return found
-}
-
-async function byEntries(
-  workers: Workers,
-  chosen: readonly Workspace[],
-): Promise<readonly RepeatedName[]> {
-  const asked = chosen.flatMap(({ id: workspace }): UniqueName[] => [
-    { workspace, what: "receipt" },
-    { workspace, what: "idem" },
-  ])
-  const found = await Array.fromAsync(workers.each("repeated", asked))
-  return asked.flatMap((name, at) => {
-    const sequence = found[at]
-    return sequence === undefined ? [] : [{ ...name, sequence }]
-  })
 }
 
 /** The search, compared with the entries; and what was unpacked of these. */

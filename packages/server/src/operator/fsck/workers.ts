@@ -1,12 +1,7 @@
 // Does the work of fsck in this thread, or in a pool of threads with connections of their own.
 // Questions are independent of each other; answers come in the order of the questions.
 
-import {
-  walkContents,
-  type ContentsResult,
-  type Contents,
-  type UniqueName,
-} from "./contents-check.ts"
+import { walkContents, type ContentsResult, type Contents } from "./contents-check.ts"
 import {
   checkSegment,
   readBlock,
@@ -33,9 +28,7 @@ type Work = {
   contents(given: Contents): Promise<ContentsResult>
   /** Undefined if there is no index. */
   keyed(run: number): Promise<Keyed | undefined>
-  repeated(given: UniqueName): Promise<number | undefined>
-  /** The same of all workspaces, by an index that is right. Undefined if it does not help. */
-  repeatedByIndex(given: undefined): Promise<readonly RepeatedName[] | undefined>
+  repeated(given: RepeatedAsked): Promise<readonly RepeatedName[]>
   /** Entries of a large segment, of which threads read several blocks at once. */
   block(given: BlockOf): Promise<Read<SaidBlock>>
   segment(given: SegmentOf): Promise<Read<Fault | undefined>>
@@ -46,6 +39,11 @@ type Work = {
 interface Read<T> {
   readonly found: T
   readonly unpacked: UnpackedContent
+}
+
+interface RepeatedAsked {
+  readonly workspaces: readonly string[]
+  readonly isIndexRight: boolean
 }
 
 interface StraysOf {
@@ -155,8 +153,7 @@ function workOn(whole: Whole): Work {
     piece: (given) => walkPiece(whole, given),
     contents: (given) => walkContents(whole, given),
     keyed: async (run) => whole.index?.keyed(run),
-    repeated: ({ workspace, what }) => whole.repeated(workspace, what),
-    repeatedByIndex: async () => whole.index?.repeated(),
+    repeated: ({ workspaces, isIndexRight }) => whole.repeated(workspaces, isIndexRight),
     block: async (given) => read(await readBlock(whole, given)),
     segment: async (given) => read(await checkSegment(whole, given)),
     strays: ({ of, right }) => whole.strays(of, right),

@@ -2,7 +2,7 @@
 
 import { frameStrays, type FramedJournal } from "../frame-strays.ts"
 import type { SegmentRow } from "../search/segments.ts"
-import type { KeptIndex, Stray, Whole } from "../whole-ledger.ts"
+import type { KeptIndex, RepeatedName, Stray, Whole } from "../whole-ledger.ts"
 import { openLedger, openLedgerAlone } from "./alone.ts"
 import { bytes, type Queries } from "./connection.ts"
 import { framesBehind } from "./frame-reads.ts"
@@ -19,7 +19,10 @@ const repeatedIn = (column: "receipt" | "idem") => `
   SELECT max(sequence) FROM tallystick.entries
   WHERE workspace_id = $1 AND ${column} IS NOT NULL
   GROUP BY ${column} HAVING count(*) > 1 ORDER BY 1 LIMIT 1`
-const repeated = { receipt: repeatedIn("receipt"), idem: repeatedIn("idem") }
+const repeated = [
+  ["receipt", repeatedIn("receipt")],
+  ["idem", repeatedIn("idem")],
+] as const
 const tilesPerRead = 256
 const tilesAfter = `SELECT level, tile, hashes FROM tallystick.tiles
   WHERE workspace_id = $1 AND epoch = $2 AND (level, tile) > ($3::integer, $4::bigint)
@@ -56,10 +59,7 @@ export async function openPostgresWhole(
     workspaces,
     count: async () => Number((await tool.rows(entriesAtMost))[0]?.[0]),
     last: async (workspace) => Number((await tool.rows(lastSequence, [workspace]))[0]?.[0] ?? 0),
-    async repeated(workspace, what) {
-      const [row] = await tool.rows(repeated[what], [workspace])
-      return row === undefined ? undefined : Number(row[0])
-    },
+    repeated: (of) => repeatedNames(tool, of),
     unpacked: () => ({ frames: [], disclosures: [] }),
     strays: (of) => Array.fromAsync(strays[of]()),
     segments,
@@ -84,6 +84,19 @@ async function workspacesWithEntries({ rows }: Queries): Promise<readonly string
     if (typeof row?.[0] !== "string") return found
     found.push(row[0])
   }
+}
+
+async function repeatedNames(
+  { rows }: Queries,
+  workspaces: readonly string[],
+): Promise<readonly RepeatedName[]> {
+  const found: RepeatedName[] = []
+  for (const workspace of workspaces)
+    for (const [what, statement] of repeated) {
+      const [row] = await rows(statement, [workspace])
+      if (row !== undefined) found.push({ workspace, what, sequence: Number(row[0]) })
+    }
+  return found
 }
 
 async function tiedSegments(database: Queries, workspace: string): Promise<readonly SegmentRow[]> {
@@ -114,6 +127,5 @@ function indexOf(database: Queries): KeptIndex {
     keyed() {
       throw new Error("the database has its own index of keys")
     },
-    repeated: async () => undefined,
   }
 }

@@ -83,6 +83,13 @@ export function openForWriting(
   return database
 }
 
+/** A new file that is removed when it is closed. */
+export function openTemporary(layout: Layout): DatabaseSync {
+  const database = new DatabaseSync("")
+  migrate(database, layout)
+  return database
+}
+
 /** The layout of a file; 0 if it has none yet. */
 export function layoutOf(path: string): number {
   using database = openFile(path, { timeout: busyTimeoutMs })

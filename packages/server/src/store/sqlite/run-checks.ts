@@ -3,19 +3,16 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { Keyed, KeptIndex } from "../whole-ledger.ts"
 import { versionOf } from "./database.ts"
-import { bucketOf, entriesOf, makeRun, pieceChars, runOf, type Run } from "./key-runs.ts"
+import { bucketOf, entriesOf, makeRun, pieceChars, type Run } from "./key-runs.ts"
 import type { journalReads } from "./reads.ts"
-import { repeatedInRuns, type AllRuns } from "./repeated-in-runs.ts"
 
 /** The first layout of the index whose buckets hold the ends of keys. */
 const endsLayout = 4
-/** Runs that the index lacks are held in memory, two megabytes each. Mostly one is not complete. */
-const restRunsMax = 4
 
 export function runChecks(
   index: DatabaseSync,
-  entries: Pick<ReturnType<typeof journalReads>, "place" | "places" | "lastN">,
-): Pick<KeptIndex, "runs" | "keyed" | "repeated"> {
+  entries: Pick<ReturnType<typeof journalReads>, "place" | "places">,
+): Pick<KeptIndex, "runs" | "keyed"> {
   const isFormer = versionOf(index) < endsLayout
   const runs = index.prepare("SELECT run FROM runs ORDER BY run")
   const kept = index.prepare(
@@ -24,7 +21,6 @@ export function runChecks(
   const buckets = index.prepare(
     "SELECT bucket, keys, receipts FROM buckets WHERE run = ? ORDER BY bucket",
   )
-  const texts = { keys: bucketReads(index, "keys"), receipts: bucketReads(index, "receipts") }
 
   return {
     // The next start rebuilds runs of an older layout.
@@ -35,10 +31,6 @@ export function runChecks(
       const ends = lowest === made.lowestReceipt && highest === made.highestReceipt
       const isFiltered = filter instanceof Uint8Array && Buffer.compare(filter, made.filter) === 0
       return { run, wrong: firstWrong(run, made), isWhole: ends && isFiltered }
-    },
-    async repeated() {
-      const all = allRuns()
-      return all && repeatedInRuns(all)
     },
   }
 
@@ -78,25 +70,4 @@ export function runChecks(
     }
     return undefined
   }
-
-  /** The runs of the index, and those of the entries after them. Undefined if these are too many. */
-  function allRuns(): AllRuns | undefined {
-    const known = runs.all().length
-    const last = runOf(entries.lastN())
-    if (last >= known + restRunsMax) return undefined
-    const rest: Run[] = []
-    for (let run = known; run <= last; run++) rest.push(makeRun(run, entriesOf(entries, run)))
-    return {
-      texts: (of, bucket) => [...texts[of](bucket), ...rest.map((run) => run[of][bucket] ?? "")],
-      placeOf: (n) => entries.place(n),
-    }
-  }
-}
-
-/** Reads a bucket of each run, in order. */
-function bucketReads(index: DatabaseSync, of: "keys" | "receipts"): (bucket: number) => string[] {
-  const texts = index.prepare(
-    `SELECT ${of} AS text FROM runs LEFT JOIN buckets ON buckets.run = runs.run AND bucket = ? ORDER BY runs.run`,
-  )
-  return (bucket) => texts.all(bucket).map(({ text }) => String(text ?? ""))
 }

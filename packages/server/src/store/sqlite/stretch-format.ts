@@ -31,10 +31,6 @@ export interface OpenStretch {
   writeRecord(into: Buffer, at: number, place: number): void
   receipt(place: number): string
   idem(place: number): string | undefined
-  /** The same as a row has it: bytes where it could be packed. */
-  readonly packed: Readonly<
-    Record<"receipt" | "idem", (place: number) => Uint8Array | string | null>
-  >
 }
 
 /** Values of unusual form, such as a receipt of an older version, by the place of their entry. */
@@ -139,15 +135,6 @@ export function openStretch(given: Uint8Array, count: number): OpenStretch {
     bytes.copy(into, to + at.ledgerId, parts.common + 16, parts.kinds)
     bytes.copy(into, to + at.hashes, place * hashesBytes, (place + 1) * hashesBytes)
   }
-  const packed: OpenStretch["packed"] = {
-    receipt: (place) =>
-      unlike.receipts?.[place] ?? part(bytes, parts.receipts, place, receiptBytes),
-    idem(place) {
-      const from = keyAt[place] ?? 0
-      if (from === 0) return null
-      return unlike.keys?.[place] ?? bytes.subarray(from, from + idemBytes)
-    },
-  }
   return {
     bytes: bytes.length,
     writeRecord,
@@ -156,9 +143,13 @@ export function openStretch(given: Uint8Array, count: number): OpenStretch {
       writeRecord(record, 0, place)
       return record
     },
-    receipt: (place) => receiptOf(packed.receipt(place)),
-    idem: (place) => idemOf(packed.idem(place)),
-    packed,
+    receipt: (place) =>
+      receiptOf(unlike.receipts?.[place] ?? part(bytes, parts.receipts, place, receiptBytes)),
+    idem(place) {
+      const from = keyAt[place] ?? 0
+      if (from === 0) return undefined
+      return idemOf(unlike.keys?.[place] ?? bytes.subarray(from, from + idemBytes))
+    },
   }
 }
 

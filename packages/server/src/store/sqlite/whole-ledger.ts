@@ -13,7 +13,7 @@ import { lockFolder } from "./lock.ts"
 import { partReads } from "./part-tables.ts"
 import { indexReads, journalReads, logName, promised, readerOf } from "./reads.ts"
 import { registryOf } from "./registry.ts"
-import { repeatedValues } from "./repeated-values.ts"
+import { repeatedNames } from "./repeated-names.ts"
 import { runChecks } from "./run-checks.ts"
 import type { UnpackedListener } from "./stretch-reads.ts"
 import { segmentsSince } from "./search-file.ts"
@@ -48,6 +48,8 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
       frame: (version) => right.frames.push(version),
       disclosures: (version) => right.disclosures.push(version),
     }),
+    repeated: async (_: readonly string[], isIndexRight: boolean) =>
+      repeatedNames(journalReads(journal), isIndexRight ? index : undefined),
     entriesPerRead,
     isCopy: isMarked(journal),
     names: { journal: "journal.db", index: "index.db", search: "search.db" },
@@ -63,18 +65,16 @@ export function openSqliteWhole(folder: string, { alone }: { readonly alone: boo
 function readsOf(
   journal: DatabaseSync,
   listener: UnpackedListener,
-): Pick<Whole, "journal" | "workspaces" | "count" | "last" | "repeated" | "registry"> {
+): Pick<Whole, "journal" | "workspaces" | "count" | "last" | "registry"> {
   const numberOf = workspaceNumbers(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
   const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
-  const repeated = repeatedValues(journal)
   return {
     journal: readerOf(journalReads(journal, undefined, listener)),
     workspaces: async () => ids.all().map((row) => String(row["id"])),
     count: async () => Number(count.get()?.["n"] ?? 0),
     last: async (workspace) => Number(last.get(numberOf(workspace) ?? -1)?.["sequence"] ?? 0),
-    repeated: async (workspace, what) => repeated(numberOf(workspace) ?? -1, what),
     registry: registryOf(journal),
   }
 }
