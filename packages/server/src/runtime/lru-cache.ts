@@ -4,6 +4,8 @@ export interface Lru<V> {
   get(key: string): V | undefined
   set(key: string, value: V): void
   delete(key: string): void
+  /** The least recently used first. Values that are looked at so do not count as used. */
+  entries(): Iterable<readonly [string, V]>
 }
 
 /**
@@ -44,5 +46,6 @@ export function createLru<V>(
       }
     },
     delete: remove,
+    entries: () => values.entries(),
   }
 }

@@ -108,6 +108,14 @@ export function openFrame(bytes: Uint8Array): OpenFrame | string {
   }
 }
 
+/** The same. A damaged frame has no bodies. */
+export function openBodies(bytes: Uint8Array): OpenFrame {
+  const opened = openFrame(bytes)
+  return typeof opened === "string" ? noBodies : opened
+}
+
+const noBodies: OpenFrame = { indexes: [], textBytes: 0, salted: () => undefined }
+
 /** The indexes of the entries whose bodies a frame has, or its fault. */
 export function indexesOfFrame(bytes: Uint8Array): readonly number[] | string {
   const read = readFrame(bytes)

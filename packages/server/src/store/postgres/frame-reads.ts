@@ -1,10 +1,10 @@
 // Finds the bodies of entries in the frames that they were packed into (../body-frame.ts).
 
 import { parseRecord } from "@tallystick/proof"
-import { frameEntries, openFrame } from "../body-frame.ts"
+import { frameEntries, openBodies, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
-import { createFrameCache } from "../frame-cache.ts"
 import { bodilessIn, splitRows, withBodies, type LinkedRows } from "../linked-rows.ts"
+import { createUnpackedCache } from "../unpacked-cache.ts"
 import { bytes, type Queries, type Row } from "./connection.ts"
 
 /**
@@ -40,6 +40,9 @@ const framesAfter = `
       ORDER BY first LIMIT 1024
     ) f
   ) summed WHERE total <= $3 OR before = 0 ORDER BY first`
+/** For a thread: some hundred frames of ordinary entries. */
+const cacheBytesMax = 4 * 1024 * 1024
+
 /** The salt and the body of an entry; undefined if no frame has them. */
 export type FramedBodies = (sequence: number, record: Uint8Array) => Uint8Array | undefined
 
@@ -69,10 +72,10 @@ export interface FrameReads {
 }
 
 export function frameReads({ rows }: Queries): FrameReads {
-  const cache = createFrameCache()
+  const cache = createUnpackedCache<OpenFrame>(cacheBytesMax, ({ textBytes }) => textBytes)
   const known: FrameReads["known"] = (workspace) => {
     const start = `${workspace}/`
-    const held = cache.under(start)
+    const held = new Map([...cache.entries()].filter(([place]) => place.startsWith(start)))
     return {
       firsts: [...held.keys()].map((place) => Number(place.slice(start.length))),
       versions: [...held.values()].map(({ version }) => version),
@@ -83,7 +86,7 @@ export function frameReads({ rows }: Queries): FrameReads {
           const opened =
             content === null && one !== undefined
               ? one.opened
-              : cache.open(place, Number(version), () => openFrame(bytes(content)))
+              : cache.open(place, Number(version), () => openBodies(bytes(content)))
           return { first: Number(first), end: Number(first) + Number(count), opened }
         })
         return (sequence, record) => {

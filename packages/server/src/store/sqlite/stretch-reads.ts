@@ -3,12 +3,11 @@
 
 import type { DatabaseSync } from "node:sqlite"
 import { bodySaltBytes, indexOfRecord, recordBytes } from "@tallystick/proof"
-import { createLru } from "../../runtime/lru-cache.ts"
-import { openFrame, saltedIn, type OpenFrame } from "../body-frame.ts"
+import { openBodies, saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
-import { createFrameCache } from "../frame-cache.ts"
 import { leafBytes, withBodies, type LinkedRows } from "../linked-rows.ts"
 import type { Stored } from "../entries.ts"
+import { createUnpackedCache } from "../unpacked-cache.ts"
 import { disclosuresOf } from "./packed-text.ts"
 import { partReads, type Span } from "./part-tables.ts"
 import {
@@ -70,12 +69,14 @@ export function stretchReads(
 ) {
   const stretches = partReads(journal, "stretches")
   const disclosures = disclosureReads(journal, cacheBytes, listener)
-  const opened = createVersions<OpenStretch>(cacheBytes)
+  const cache = createUnpackedCache<OpenStretch>(cacheBytes, ({ bytes }) => bytes)
 
   const { manyOf, fewOf } = entryReads(bodies, disclosures)
   const opening = (number: number, span: Span): Stretch => {
-    const { first, end } = span
-    const open = opened(number, span, () => openStretch(stretches.bytes(number, span), end - first))
+    const { first, end, version } = span
+    const open = cache.open(`${number}/${first}`, version, () =>
+      openStretch(stretches.bytes(number, span), end - first),
+    )
     return { first, end, open }
   }
   const reads = {
@@ -228,7 +229,7 @@ function disclosureReads(
   listener: UnpackedListener | undefined,
 ) {
   const disclosures = partReads(journal, "disclosures")
-  const opened = createVersions<OpenSealed>(cacheBytes)
+  const cache = createUnpackedCache<OpenSealed>(cacheBytes, ({ bytes }) => bytes)
   return {
     some: (
       number: number,
@@ -238,30 +239,13 @@ function disclosureReads(
     all(number: number, { first, end }: Pick<Span, "first" | "end">): OpenSealed {
       const span = disclosures.at(number, first)
       if (span?.first !== first) return noDisclosures
-      return opened(number, span, () => {
+      return cache.open(`${number}/${first}`, span.version, () => {
         const found = disclosures.made(number, span, (bytes) => openSealed(bytes, end - first))
         if (typeof found === "string") return noDisclosures
         listener?.disclosures(span.version)
         return found
       })
     },
-  }
-}
-
-/** Caches recently opened values: for each place its newest version. */
-function createVersions<T extends { readonly bytes: number }>(bytesMax: number) {
-  const cache = createLru<{ readonly version: number; readonly opened: T }>(
-    bytesMax,
-    // The overhead of an entry counts too.
-    ({ opened }) => opened.bytes + 1000,
-  )
-  return (number: number, { version, first }: Span, open: () => T): T => {
-    const place = `${number}/${first}`
-    const known = cache.get(place)
-    if (known?.version === version) return known.opened
-    const made = open()
-    cache.set(place, { version, opened: made })
-    return made
   }
 }
 
@@ -322,7 +306,7 @@ export function frameReads(
   listener?: UnpackedListener,
 ): { readonly frames: FrameReads; readonly fewBodies: FewBodies } {
   const frames = partReads(journal, "frames")
-  const cache = createFrameCache(cacheBytes)
+  const cache = createUnpackedCache<OpenFrame>(cacheBytes, ({ textBytes }) => textBytes)
   const knownAt = (number: number, { first, version }: Span): OpenFrame | undefined =>
     cache.known(`${number}/${first}`, version)
   const fewBodies: FewBodies = (number, entries) => {
@@ -367,7 +351,7 @@ export function frameReads(
       if (found === undefined) return undefined
       const of = found
       frame ??= cache.open(`${number}/${of.first}`, of.version, () =>
-        frames.made(number, of, openFrame),
+        frames.made(number, of, openBodies),
       )
       if (sequence === of.first) start = index
       if (sequence === of.end - 1 && start !== undefined && hasOnly(frame, start, index))
