@@ -4,6 +4,7 @@
 import { strict as assert } from "node:assert"
 import { concat, equalBytes, eventHash, hashBytes, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
+import type { Questions, Thread } from "../runtime/worker-thread.ts"
 import type { ArchiveStorage } from "./archive/archive-storage.ts"
 import { createArchivedBodies, withArchived } from "./archive/archived-bodies.ts"
 import { conflictIn } from "./conflict.ts"
@@ -19,12 +20,9 @@ import { createGrowth, ownLeases } from "./growth.ts"
 import { linkRows } from "./linked-rows.ts"
 import { createMemoryContent } from "./memory-content.ts"
 import { createMemorySegments } from "./search/memory-segments.ts"
-import type { AlsoRead, Turn } from "./search/search.ts"
-import { createSegmentSearch } from "./search/segment-search.ts"
-import type { Turns } from "./search/segments.ts"
-import { createLeafReader } from "./leaf-reader.ts"
-import { findableUpTo, recordedIn } from "./search/unfiled-entries.ts"
-import { readHeld, withHeld } from "./held-entries.ts"
+import { readerQuestions, findWith } from "./search/finder-thread.ts"
+import { findableUpTo } from "./search/unfiled-entries.ts"
+import { readHeld } from "./held-entries.ts"
 import type { Audit, CredentialUse, Checkpoint, Tree } from "./index-state.ts"
 import type { FilingStore, Store, WatchedStore } from "./store.ts"
 import { upToBytes, type Group, type Head, type Outcome, type Stored } from "./entries.ts"
@@ -206,34 +204,20 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
   }
 
   const segments = createMemorySegments()
-  const clock = { elapsed: () => 0 }
-  const searching = createSegmentSearch({
-    recorded: recordedIn(journal),
-    segments,
-    clock,
-    cacheBytes: 2 ** 24,
-  })
-  const { leaves, fewLeaves } = createLeafReader({ journal, index })
-  const held = { journal, index, fewLeaves }
-  const finder: Store["search"] = {
-    position: async (workspace) =>
-      findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
-    find: (workspace, wanted, before, limit, turn) =>
-      inTurns(
-        searching.find(workspace, wanted, before, limit),
-        turn,
-        async (hits, also) => hits && withHeld(held, hits, also),
-      ),
-    count: (workspace, wanted, counting, turn) =>
-      inTurns(searching.count(workspace, wanted, counting), turn),
-  }
+  const finding = readerQuestions({ journal, index, segments }, { elapsed: () => 0 }, 2 ** 24)
+  const { leaves, fewLeaves } = finding
+  const here = askHere(finding)
   return {
     served: {
       journal,
       index,
       leaves,
-      held: (...asked) => readHeld(held, ...asked),
-      search: finder,
+      held: (...asked) => readHeld({ journal, index, fewLeaves }, ...asked),
+      search: {
+        position: async (workspace) =>
+          findableUpTo(await segments.list(workspace), chainOf(workspace).entries.length),
+        ...findWith(here, here),
+      },
       registry,
       grown: growth.grown,
       readOnly: undefined,
@@ -314,16 +298,11 @@ function listed({ value, ...document }: Document): Listed {
   return { ...document, value: listedValue(value) }
 }
 
-async function inTurns<T>(
-  turns: Turns<T>,
-  turn: Turn = (step) => step(),
-  end = async (value: T, _also: AlsoRead | undefined): Promise<T> => value,
-): Promise<T> {
-  for (;;) {
-    const step = await turn(async (also) => {
-      const { done, value } = await turns.next()
-      return done === true ? { value: await end(value, also) } : undefined
-    })
-    if (step !== undefined) return step.value
+/** Answers like a thread. */
+function askHere<Q extends Questions>(questions: Q): Thread<Q> {
+  return {
+    // An answer is what its question returns.
+    ask: async (question, ...given) => (await questions[question]?.(...given)) as never,
+    close: nothing,
   }
 }

@@ -5,16 +5,10 @@ import { systemClock, threadClock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"
 import type { Limits } from "../../limits.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
-import {
-  openArchivedBodies,
-  withArchived,
-  type ArchivedBodies,
-} from "../archive/archived-bodies.ts"
-import { finderQuestions } from "../search/finder-thread.ts"
-import { createSegmentSearch } from "../search/segment-search.ts"
-import { recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader } from "../leaf-reader.ts"
-import { openDatabase, type Database, type DatabaseConfig } from "./connection.ts"
+import { openArchivedBodies, withArchived } from "../archive/archived-bodies.ts"
+import { readerQuestions, type FinderQuestions } from "../search/finder-thread.ts"
+import type { LeafReader } from "../leaf-reader.ts"
+import { openDatabase, type DatabaseConfig } from "./connection.ts"
 import { segmentReads } from "./postgres-segments.ts"
 import { indexReads, journalReads } from "./reads.ts"
 import { registryOf } from "./registry.ts"
@@ -27,34 +21,22 @@ export interface ReaderOptions {
   readonly archive: ArchivePlace
 }
 
-export type ReaderQuestions = ReturnType<typeof questions>
+export type ReaderQuestions = FinderQuestions & LeafReader
 
 const given = givenToThread<ReaderOptions>(readerModule)
 if (given !== undefined) {
   const database = openDatabase(given.database)
   const bodies = openArchivedBodies(given.archive, registryOf(database), systemClock)
-  answer<ReaderQuestions>(questions(given.limits, database, bodies), () => {
-    bodies.close()
-    return database.close()
-  })
-}
-
-function questions(
-  { searchCacheBytesMax }: ReaderOptions["limits"],
-  database: Database,
-  bodies: ArchivedBodies,
-) {
-  const journal = withArchived(journalReads(database), bodies)
-  const store = { journal, index: indexReads(database) }
-  const finding = createSegmentSearch({
-    recorded: recordedIn(store.journal),
+  const store = {
+    journal: withArchived(journalReads(database), bodies),
+    index: indexReads(database),
     segments: segmentReads(database),
-    clock: threadClock,
-    cacheBytes: searchCacheBytesMax,
-  })
-  const leaves = createLeafReader(store)
-  return {
-    ...leaves,
-    ...finderQuestions(finding, { ...store, ...leaves }),
   }
+  answer<ReaderQuestions>(
+    readerQuestions(store, threadClock, given.limits.searchCacheBytesMax),
+    () => {
+      bodies.close()
+      return database.close()
+    },
+  )
 }

@@ -1,8 +1,11 @@
-// Searches in a reader's thread. A search is many short turns; the thread that asks decides whose
-// turn is next.
+// Searches in a reader's thread, and what else it reads with processor time: leaves of signed trees,
+// because a tile that is read for the first time takes hundreds of hashes. A search is many short
+// turns; the thread that asks decides whose turn is next.
 
 import { strict as assert } from "node:assert"
 import { receivedHeld, sentHeld, withHeld, type HeldStore, type SentHeld } from "../held-entries.ts"
+import { createLeafReader, type LeafReader } from "../leaf-reader.ts"
+import type { IndexReader, JournalReader } from "../store.ts"
 import {
   isSearch,
   type AlsoRead,
@@ -11,8 +14,10 @@ import {
   type Hits,
   type Turn,
 } from "./search.ts"
-import type { SegmentSearch } from "./segment-search.ts"
-import type { Turns } from "./segments.ts"
+import { createSegmentSearch, type SegmentSearch } from "./segment-search.ts"
+import type { SegmentReader, Turns } from "./segments.ts"
+import { recordedIn } from "./unfiled-entries.ts"
+import type { Clock } from "../../clock.ts"
 import type { Thread } from "../../runtime/worker-thread.ts"
 
 type Found = Hits | readonly Counted[]
@@ -72,7 +77,24 @@ async function inTurns<T extends Found>(
 
 const atOnce: Turn = (step) => step()
 
+export interface FinderStore {
+  readonly journal: JournalReader
+  readonly index: Pick<IndexReader, "checkpoint" | "tiles">
+  readonly segments: SegmentReader
+}
+
 /** The thread's side. */
+export function readerQuestions(
+  { journal, index, segments }: FinderStore,
+  clock: Pick<Clock, "elapsed">,
+  cacheBytes: number,
+): FinderQuestions & LeafReader {
+  const leaves = createLeafReader({ journal, index })
+  const recorded = recordedIn(journal)
+  const search = createSegmentSearch({ recorded, segments, clock, cacheBytes })
+  return { ...leaves, ...finderQuestions(search, { journal, index, ...leaves }) }
+}
+
 export function finderQuestions(
   { find, count, begin }: SegmentSearch,
   store: HeldStore,

@@ -14,11 +14,9 @@ import {
 } from "../archive/archived-bodies.ts"
 import { readHeld, sentHeld, type HeldLog } from "../held-entries.ts"
 import { sentOf } from "../sent-entries.ts"
-import { createSegmentSearch } from "../search/segment-search.ts"
-import { findableUpTo, recordedIn } from "../search/unfiled-entries.ts"
-import { createLeafReader } from "../leaf-reader.ts"
+import { findableUpTo } from "../search/unfiled-entries.ts"
 import { openForReading } from "./database.ts"
-import { finderQuestions } from "../search/finder-thread.ts"
+import { readerQuestions } from "../search/finder-thread.ts"
 import {
   auditReads,
   documentReads,
@@ -71,15 +69,9 @@ function questions(
   const store = {
     journal: withArchived(readerOf(journal), bodies),
     index: promised(index, "tiles", "checkpoint"),
-  }
-  // In these threads, because a tile that is read for the first time takes hundreds of hashes.
-  const leaves = createLeafReader(store)
-  const finding = createSegmentSearch({
-    recorded: recordedIn(store.journal),
     segments: segmentReaderOf(segments),
-    clock: threadClock,
-    cacheBytes: searchCacheBytesMax,
-  })
+  }
+  const finding = readerQuestions(store, threadClock, searchCacheBytesMax)
   return {
     ...store.journal,
     at: async (...[workspace, ...asked]: Parameters<JournalReads["at"]>) =>
@@ -110,9 +102,8 @@ function questions(
     uses: useReads(indexFile),
     findableUpTo: (workspace: string) =>
       findableUpTo(segments.list(workspace), journal.head(workspace)?.sequence ?? 0),
-    ...leaves,
+    ...finding,
     held: async (log: HeldLog, sequences: readonly number[], bytesMax: number) =>
-      sentHeld(log, await readHeld({ ...store, ...leaves }, log, sequences, bytesMax)),
-    ...finderQuestions(finding, { ...store, ...leaves }),
+      sentHeld(log, await readHeld({ ...store, ...finding }, log, sequences, bytesMax)),
   }
 }
