@@ -74,16 +74,12 @@ export async function checkLedger(
 }
 
 function tell(
-  { workspaces, faults, uncommitted, timings }: FsckResult,
+  { workspaces, faults, timings }: FsckResult,
   { say, remark }: Pick<Terminal, "say" | "remark">,
 ): void {
   for (const fault of faults) remark(`tallystick: ${printable(sentenceOf(fault))}\n`)
   for (const { pass, entries, ms } of timings)
     say(`${pass}: ${entries} entries in ${(ms / 1000).toFixed(1)} s\n`)
-  if (uncommitted > 0)
-    say(
-      `An older version made ${uncommitted} credentials, passwords or evidence packs, and its entries do not record all of their contents, so these were not checked completely.\n`,
-    )
   if (faults.length > 0)
     return say(`Found ${counted(faults.length, "fault")}. ${remedyOf(faults)}\n`)
   const sum = workspaces.reduce((all, { entries }) => all + entries, 0)
@@ -101,14 +97,13 @@ function remedyOf(faults: FsckResult["faults"]): string {
     : "Keep this data unchanged, and restore a backup in which tallystick fsck finds no fault."
 }
 
-function jsonOf({ workspaces, faults, uncommitted, timings }: FsckResult) {
+function jsonOf({ workspaces, faults, timings }: FsckResult) {
   const perSecond = ({ entries, ms }: FsckResult["timings"][number]) =>
     Math.round(entries / Math.max(ms / 1000, 0.001))
   return {
     good: faults.length === 0,
     workspaces,
     faults,
-    uncommitted,
     timings: timings.map((one) => ({ ...one, ms: Math.round(one.ms), perSecond: perSecond(one) })),
   }
 }

@@ -47,8 +47,6 @@ export interface FsckResult {
     readonly root: string
   }[]
   readonly faults: readonly Fault[]
-  /** Credentials and packs of older versions, which cannot be checked completely. */
-  readonly uncommitted: number
   readonly timings: readonly {
     readonly pass: Pass
     readonly entries: number
@@ -102,7 +100,6 @@ const unknown = "it has entries, but it is not in the registry"
 interface PassResult {
   readonly entries: number
   readonly faults: readonly Fault[]
-  readonly uncommitted?: number
 }
 
 async function fsckWhole(
@@ -121,7 +118,6 @@ async function fsckWhole(
   faults.push(...lost)
   const walked: FsckResult["workspaces"][number][] = []
   const timings: FsckResult["timings"][number][] = []
-  let uncommitted = 0
   const timed = async (
     pass: Pass,
     act: (workspace: Workspace) => Promise<PassResult>,
@@ -132,7 +128,6 @@ async function fsckWhole(
     for (const workspace of chosen) {
       const found = await act(workspace)
       entries += found.entries
-      uncommitted += found.uncommitted ?? 0
       faults.push(...found.faults)
     }
     if (pass === "index") {
@@ -160,7 +155,7 @@ async function fsckWhole(
     entries: await whole.last(workspace.id),
     faults: await checkIndexed(whole, workspace),
   }))
-  return { workspaces: walked, faults: faults.toSorted(byPlace), uncommitted, timings }
+  return { workspaces: walked, faults: faults.toSorted(byPlace), timings }
 }
 
 /** Compares the registry only if every body is good: broken ones say nothing reliable about it. */
@@ -177,7 +172,7 @@ async function checkAllContents(
     for (const act of acts) applyAct(registered, act)
     progress(upTo)
   }
-  return { entries: last, ...(await compareRegistry(whole.registry, workspace, registered)) }
+  return { entries: last, faults: await compareRegistry(whole.registry, workspace, registered) }
 }
 
 function* stepsOf(workspace: string, last: number): Generator<Contents> {

@@ -1,8 +1,7 @@
 // Compares the registry with the entries that record its changes. No hash covers a document: anyone
 // who can write the file could add a key or raise a role without touching the chain. But every such
 // change is an act, and the acts make the registry again (registry-replay.ts). They commit to
-// credentials without containing them. Acts of older versions lack the commitment; those
-// credentials are counted.
+// credentials without containing them.
 
 import { canonicalize, equalJson, toHex, utf8, type Json, type JsonObject } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
@@ -51,23 +50,13 @@ export async function beginReplay(
   return { made: new Map(), sessions, speaking: new Map() }
 }
 
-export interface RegistryComparison {
-  readonly faults: readonly Fault[]
-  /**
-   * Credentials and packs of older versions, whose acts do not commit to everything that they stand
-   * for.
-   */
-  readonly uncommitted: number
-}
-
 /** Everything that differs from what the acts made. Empties `made`. */
 export async function compareRegistry(
   registry: Pick<Registry, "list">,
   workspace: Workspace,
   { made }: ReplayedRegistry,
-): Promise<RegistryComparison> {
+): Promise<Fault[]> {
   const faults: Fault[] = []
-  let uncommitted = 0
   for (const kind of checkedKinds) {
     for await (const document of kind === "workspace"
       ? [workspace]
@@ -83,8 +72,6 @@ export async function compareRegistry(
         })
       else {
         const member = otherMember(found, document)
-        if (committedIn(document).some((name) => found.members[name] === undefined))
-          uncommitted += 1
         if (member !== undefined)
           faults.push({
             workspace: workspace.id,
@@ -102,20 +89,11 @@ export async function compareRegistry(
       what: `it records ${nouns[kind]} ${id}, which is missing in the registry`,
     })
   }
-  return { faults, uncommitted }
+  return faults
 }
 
 function placeOf({ id, value }: Listed): string {
   return "purpose" in value ? setupOf(value.memberId, value.purpose) : id
-}
-
-/** Members that the act about a document must commit to, as long as the document gives access. */
-function committedIn({ value }: Listed): readonly string[] {
-  if ("packHash" in value) return ["projects"]
-  if ("revokedAt" in value || !("mac" in value || "password" in value)) return []
-  return "minter" in value && value.minter.kind === "instance"
-    ? ["commitment", "minter"]
-    : ["commitment"]
 }
 
 /** The first member that differs from what the acts made. */

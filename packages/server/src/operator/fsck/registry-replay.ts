@@ -128,7 +128,7 @@ export function applyAct(registered: ReplayedRegistry, act: RecordedAct): void {
     },
     remove: (kind, of = id) => void made.delete(keyOf(kind, of)),
     found: (kind, of = id) => made.get(keyOf(kind, of))?.members,
-    committed: "commitment" in metadata ? { commitment: metadata["commitment"] } : {},
+    committed: { commitment: metadata["commitment"] },
   }
   applyThing(making, act)
   applyHold(making, act)
@@ -143,7 +143,7 @@ interface Making {
   readonly put: (kind: CheckedKind, members: ReplayedDocument["members"], of?: string) => void
   readonly remove: (kind: CheckedKind, of?: string) => void
   readonly found: (kind: CheckedKind, id?: string) => ReplayedDocument["members"] | undefined
-  /** The act's commitment to a credential. Acts of older versions have none. */
+  /** The act's commitment to a credential. */
   readonly committed: ReplayedDocument["members"]
 }
 
@@ -186,10 +186,9 @@ function applyThing(making: Making, { action, by, occurredAt, metadata }: Record
     case "security.instance_key.rotate":
       return put("keyring", { generation: metadata["generation"], ...committed }, "keyring")
     case packAction: {
-      const projects = "projects" in metadata ? { projects: metadata["projects"] } : {}
-      const { verifier } = metadata
+      const { verifier, projects } = metadata
       if (typeof verifier === "string") put("verifier", {}, verifier)
-      return put("pack", { packHash, verifier, ...projects })
+      return put("pack", { packHash, verifier, projects })
     }
   }
 }
@@ -273,8 +272,8 @@ function applyPerson(
   const emailed = email === undefined ? {} : { email }
   const { role } = metadata
   const putSetup = (purpose: SetupDocument["purpose"]): void => {
-    const named = "setupId" in metadata ? { id: metadata["setupId"] } : {}
-    put("setup", { ...named, expiresAt: metadata["expiresAt"], ...committed }, setupOf(id, purpose))
+    const { setupId, expiresAt } = metadata
+    put("setup", { id: setupId, expiresAt, ...committed }, setupOf(id, purpose))
   }
   const putJoined = (): void => {
     const at = { createdAt: occurredAt, joinedAt: occurredAt }
@@ -312,8 +311,7 @@ function applyPerson(
     case "security.password.reseal": {
       // The act must replace the recorded password. Otherwise somebody changed it in the database
       // before.
-      const before = found("member")?.["commitment"]
-      return before === undefined || before === metadata["before"]
+      return found("member")?.["commitment"] === metadata["before"]
         ? put("member", committed)
         : undefined
     }
