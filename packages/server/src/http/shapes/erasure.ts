@@ -5,7 +5,7 @@ import { open } from "./enumeration.ts"
 import { ErasureId, Label, PackId, ReceiptId, TokenId, WorkspaceId } from "./id.ts"
 import { listOf } from "./list.ts"
 import { sample } from "./sample.ts"
-import { PersonSubject, ShownPersonSubject } from "./subject.ts"
+import { PersonSubject, ShownPersonSubject } from "./party.ts"
 import { Time } from "./time.ts"
 
 const scopes = ["fields", "entries"] as const

@@ -4,9 +4,21 @@ import { answerOf, requestOf } from "./wire-shape.ts"
 import { open, roles } from "./enumeration.ts"
 import { Label, MemberId, WorkspaceId } from "./id.ts"
 import { listOf } from "./list.ts"
-import { exampleMaker, Maker } from "./maker.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
+
+export const exampleMaker = { type: "member", id: sample.id, email: sample.email } as const
+
+export const Maker = answerOf<wire.Maker>()(
+  "Maker",
+  {
+    type: open(["instance", "api_key", "member"]),
+    id: Type.Optional(Type.String()),
+    name: Type.Optional(Type.String()),
+    email: Type.Optional(Type.String()),
+  },
+  exampleMaker,
+)
 
 /** Not the full grammar of addresses: only a mail to its owner can show that an address is real. */
 export const Email = Type.String({

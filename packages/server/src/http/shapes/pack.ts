@@ -1,7 +1,7 @@
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, shapeOf } from "./wire-shape.ts"
-import { EntryFilter } from "./entry-filter.ts"
+import { EntryFilter } from "./page.ts"
 import { Hash, Label, PackId, ProjectId, ReceiptId, WorkspaceId } from "./id.ts"
 import { listOf } from "./list.ts"
 import { sample } from "./sample.ts"

@@ -1,7 +1,7 @@
 import { queryBytesMax, queryTermsMax } from "@tallystick/client/grammar"
 import type * as wire from "@tallystick/client/wire"
 import { Type } from "./type.ts"
-import { answerOf, queryOf } from "./wire-shape.ts"
+import { answerOf, queryOf, requestOf } from "./wire-shape.ts"
 import { entryFields, EntryProof, exampleEntry } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
@@ -9,7 +9,7 @@ import { ShownPhrases } from "./project.ts"
 import { Time } from "./time.ts"
 
 /** Parsed by `searchOf`, which refuses a search that is too large. */
-export const Search = Type.String({
+const Search = Type.String({
   docs: {
     maxLength: queryBytesMax,
     description: `At most ${queryBytesMax} bytes and ${queryTermsMax} terms.`,
@@ -21,15 +21,30 @@ const Cursor = Type.Integer({ minimum: 0, default: 0 })
 const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50 })
 const Include = Type.Optional(Type.Enum(["proof"]))
 
-const filter = {
-  projectId: ProjectFilter,
+/** All filters but those by age, because an entry's age changes. */
+export const lastingFilters = {
+  projectId: Type.Optional(Type.String({ ...ProjectFilter, default: undefined })),
   query: Type.Optional(Search),
   lane: Type.Optional(Type.Enum(["all", ...lanes])),
-  storage: Type.Optional(Type.Enum(["all", ...storageClasses])),
-  includeArchive: Type.Boolean({ default: false }),
   userVisible: Type.Optional(Type.Boolean()),
   from: Type.Optional(Time),
   to: Type.Optional(Time),
+  includeSystem: Type.Optional(Type.Boolean()),
+}
+
+const storage = Type.Optional(Type.Enum(["all", ...storageClasses]))
+
+export const EntryFilter = requestOf<wire.EntryFilter>()("EntryFilter", {
+  ...lastingFilters,
+  storage,
+  includeArchive: Type.Optional(Type.Boolean()),
+})
+
+const filter = {
+  ...lastingFilters,
+  projectId: ProjectFilter,
+  storage,
+  includeArchive: Type.Boolean({ default: false }),
   includeSystem: Type.Boolean({
     default: false,
     docs: { description: "Include the service's own entries, about administrative acts and keys" },
@@ -56,6 +71,12 @@ export const EventsExportQuery = queryOf<wire.EventsExportQuery>()({
   after: Cursor,
   include: Include,
 })
+
+export const NewExport = requestOf<wire.NewExport>()(
+  "NewExport",
+  { entries: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }) },
+  { entries: 4711 },
+)
 
 /** Lines of JSON: entries, and one that ends them. */
 export const ExportedLines = Type.String({

@@ -1,7 +1,7 @@
 import { Type } from "./type.ts"
 import type * as wire from "@tallystick/client/wire"
 import { answerOf, shapeOf } from "./wire-shape.ts"
-import { extensible } from "./event.ts"
+import { extensible, NonEmpty } from "./event.ts"
 
 const text = Type.Optional(Type.String())
 
@@ -30,4 +30,18 @@ export const Provenance = answerOf<wire.Provenance>()("Provenance", {
   traceId: text,
   traceparent: text,
   keyId: text,
+})
+
+/** A person who is erased, held or given a link. Events bound neither ids nor types. */
+export const PersonSubject = Type.Object(
+  {
+    id: NonEmpty,
+    types: Type.Optional(Type.Array(NonEmpty, { minItems: 1, maxItems: 20, uniqueItems: true })),
+  },
+  { additionalProperties: false },
+)
+
+export const ShownPersonSubject = Type.Object({
+  id: Type.String(),
+  types: Type.Optional(Type.Array(Type.String())),
 })

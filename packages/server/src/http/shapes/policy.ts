@@ -4,9 +4,14 @@ import { answerOf, requestOf, shapeOf } from "./wire-shape.ts"
 import { extensible, NonEmpty } from "./event.ts"
 import { Hash, ProjectId, WorkspaceId } from "./id.ts"
 import { listFields, listOf } from "./list.ts"
-import { PolicyVersion } from "./policy-version.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
+
+/** Versions of a policy count 1, 2, 3… */
+export const PolicyVersion = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })
+
+/** For an entry: in metadata, a writer may name a version that no policy of this ledger has. */
+export const NamedPolicyVersion = Type.Integer({ minimum: 1 })
 
 /** The default project of a request about a policy. */
 export const usualProject = "core"

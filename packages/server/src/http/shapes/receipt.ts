@@ -5,7 +5,7 @@ import { exampleEvent } from "./event.ts"
 import { Hash, ReceiptId, ShownEventId } from "./id.ts"
 import { lanes, open, storageClasses } from "./enumeration.ts"
 import { Provenance, ShownActor, ShownTarget } from "./party.ts"
-import { NamedPolicyVersion } from "./policy-version.ts"
+import { NamedPolicyVersion } from "./policy.ts"
 import { Time } from "./time.ts"
 import { sample } from "./sample.ts"
 
