@@ -5,8 +5,7 @@ import { elementOf, redraw } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { number } from "../parts/counted.ts"
 import { CopyCurl } from "../parts/curl.tsx"
-import { Skeleton } from "../parts/refused.tsx"
-import { RefusedPart } from "../parts/shared-refusal.tsx"
+import { Refused, Skeleton } from "../parts/refused.tsx"
 import { Table, type Column } from "../parts/table.tsx"
 import { waiting } from "../parts/waiting.ts"
 import type { Desk } from "./desk.ts"
@@ -92,12 +91,12 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
     more = cursor
     end()
   }
-  function end(refused?: Parameters<typeof RefusedPart>[0]): void {
+  function end(refused?: Parameters<typeof Refused>[0]): void {
     place.setAttribute("aria-busy", "false")
     if (items.length > 0) shown?.(items)
     draw(refused)
   }
-  function draw(refused?: Parameters<typeof RefusedPart>[0]): void {
+  function draw(refused?: Parameters<typeof Refused>[0]): void {
     const found = search?.found(items) ?? items
     redraw(
       place,
@@ -109,7 +108,7 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
         )}
       </>,
       <>
-        {refused !== undefined && <RefusedPart {...refused} />}
+        {refused !== undefined && <Refused {...refused} isPart />}
         <p class="actions older">
           {refused === undefined && more !== undefined && (
             <Button onClick={waiting(() => next(more))}>Show older</Button>

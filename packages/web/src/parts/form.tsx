@@ -6,7 +6,6 @@ import type { Child } from "../elements/jsx-runtime.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Icon, attentionIcon } from "./icon.tsx"
-import { SharedRefusal } from "./shared-refusal.tsx"
 import { Text } from "./text.tsx"
 
 interface FieldProps {
@@ -184,18 +183,7 @@ interface RefusedLineProps {
 }
 
 /** An error in one line: next to a button, in a list, or instead of a part. */
-export function RefusedLine({ refusal, retry }: RefusedLineProps) {
-  if (retry === undefined) return <Line refusal={refusal} />
-  return (
-    <SharedRefusal
-      refusal={refusal}
-      retry={retry}
-      draw={(retryAll) => <Line refusal={refusal} retry={retryAll} />}
-    />
-  )
-}
-
-function Line({ refusal: { code, detail, requestId }, retry }: RefusedLineProps) {
+export function RefusedLine({ refusal: { code, detail, requestId }, retry }: RefusedLineProps) {
   return (
     <p class="state attention refused-line">
       <Icon of={attentionIcon} />

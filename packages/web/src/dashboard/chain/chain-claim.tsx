@@ -5,7 +5,7 @@ import { redraw } from "../../elements/elements.ts"
 import type { Child } from "../../elements/jsx-runtime.ts"
 import { number } from "../../parts/counted.ts"
 import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
-import { RefusedPart } from "../../parts/shared-refusal.tsx"
+import { Refused } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
@@ -25,8 +25,7 @@ export function drawClaim(place: Element, desk: Desk, { buttons, below }: DrawnC
   const refusal = desk.chain.refusal()
   const retry = (): void => void desk.chain.look()
   if (state === undefined) {
-    if (refusal !== undefined)
-      redraw(place, <RefusedPart refusal={refusal} retry={retry} isPart={false} />)
+    if (refusal !== undefined) redraw(place, <Refused refusal={refusal} retry={retry} />)
     return
   }
   const nowMs = Date.now()

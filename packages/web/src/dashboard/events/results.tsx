@@ -3,8 +3,7 @@
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
-import { Skeleton } from "../../parts/refused.tsx"
-import { RefusedPart } from "../../parts/shared-refusal.tsx"
+import { Refused, Skeleton } from "../../parts/refused.tsx"
 import type { Desk } from "../desk.ts"
 import { markedIn } from "../marked.ts"
 import type { EntryTable } from "./entry-table.tsx"
@@ -85,7 +84,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       if (rows.all.length > 0) return drawTable(rows, beside)
       table.node.remove()
       if (rows.refusal !== undefined)
-        return redraw(node, <RefusedPart refusal={rows.refusal} retry={again} />)
+        return redraw(node, <Refused refusal={rows.refusal} retry={again} isPart />)
       redraw(more, <More of={rows} />)
       // Whether it is empty is not known yet.
       if (rows.isLoading) return
@@ -129,7 +128,7 @@ function Above({ newer, newest }: AboveProps) {
 function More({ of: rows }: { readonly of: Rows }) {
   const { all, total, isTotalBound, hasMore, isLoading, refusal } = rows
   if (refusal !== undefined)
-    return <RefusedPart refusal={refusal} retry={() => void rows.older()} />
+    return <Refused refusal={refusal} retry={() => void rows.older()} isPart />
   return (
     <>
       <span>
