@@ -11,8 +11,6 @@ export interface Asked {
   readonly range: Range
   /** With the entries that the service writes about itself. */
   readonly withSystem: boolean
-  /** The list begins with entries that occurred before this time, instead of the newest. */
-  readonly at?: string | undefined
 }
 
 /** `since` is a span such as `7d`, or `all`; otherwise from one time to before the other. */
@@ -48,14 +46,12 @@ export function askedIn(query: URLSearchParams): Asked {
         ? { from, to }
         : { since: spanMs(since) === undefined && since !== "all" ? usualSpan : since },
     withSystem: query.get("system") === "1",
-    at: timeIn(query.get("at")),
   }
 }
 
-export function addressOf({ text, range, withSystem, at }: Asked): Query {
+export function addressOf({ text, range, withSystem }: Asked): Query {
   return {
     query: text,
-    at,
     ...("since" in range ? { range: range.since === usualSpan ? "" : range.since } : range),
     system: withSystem ? "1" : "",
   }
@@ -118,7 +114,7 @@ function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Que
 export const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
 /** Names that are parameters, not fields of a search. */
-const parameters = new Set(["storage", "visible", "time", "since", "at"])
+const parameters = new Set(["storage", "visible", "time", "since"])
 
 export function chipsOf(text: string): readonly Chip[] {
   return readTerms(text).map(({ text: piece, term }) => {
@@ -185,26 +181,21 @@ export function withoutField(text: string, field: string): string {
 }
 
 /**
- * `since:` and `time:` become the range, and `at:` the place in the list, so that each is stated
- * only once.
+ * `since:` and `time:` become the range, so that it is stated only once.
  *
  *     since:24h   since:2026-11-01   since:all   time:2026-11-12   time:2026-11-01..2026-11-12
- *     at:2026-11-12T14:00   at:2026-11-12
  *
  * `inUtc`: the page shows times in UTC, so they are typed in it.
  */
 export function liftTimes(asked: Asked, inUtc: boolean): Asked {
-  let { text, range, at } = asked
+  let { text, range } = asked
   for (const chip of chipsOf(text)) {
-    if (chip.isNot) continue
-    const typed = rangeOf(chip, inUtc)
-    const jump = chip.field === "at" ? endOf(chip.value, inUtc) : undefined
-    if (typed === undefined && jump === undefined) continue
-    range = typed ?? range
-    at = jump ?? at
+    const typed = chip.isNot ? undefined : rangeOf(chip, inUtc)
+    if (typed === undefined) continue
+    range = typed
     text = withoutTerm(text, chip.text)
   }
-  return { ...asked, text, range, at }
+  return { ...asked, text, range }
 }
 
 function rangeOf({ field, value }: Chip, inUtc: boolean): Range | undefined {

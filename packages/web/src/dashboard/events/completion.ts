@@ -32,7 +32,6 @@ const fieldHints: Readonly<Record<string, string>> = {
   "metadata.": "any member: metadata.ticket:SUP-1",
   since: "24h, 7d, all, or a day",
   time: "a day, or from..to",
-  at: "jump to a time in the list",
   storage: "hot, archive",
   visible: "true, false: to its person",
 }

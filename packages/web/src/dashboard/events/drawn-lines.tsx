@@ -11,8 +11,6 @@ export interface Shown {
   readonly rows: readonly Row[]
   /** Undefined if it is not known. */
   readonly total: number | undefined
-  /** There are rows above the first one. */
-  readonly isPart: boolean
   readonly checkpoint: ChainState["checkpoint"]
   /** The sequence of the entry in the drawer. */
   readonly open: number | undefined

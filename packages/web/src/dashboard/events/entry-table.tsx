@@ -100,8 +100,8 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
       const isOther = next.rows !== shown?.rows || next.checkpoint !== shown.checkpoint
       const hadFocus = focused() !== undefined
       shown = next
-      const isKnown = !next.isPart && next.total !== undefined
-      table.setAttribute("aria-rowcount", isKnown ? String(next.total + 1) : "-1")
+      const count = next.total === undefined ? -1 : next.total + 1
+      table.setAttribute("aria-rowcount", String(count))
       if (header.textContent === "") header.textContent = `Time, ${zoneName(new Date())}`
       if (isOther) layOut()
       draw()
@@ -111,8 +111,6 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     },
     redraw,
     bring,
-    /** The distance of a row from the top of the table. */
-    topOf: (sequence: number) => places.tops[lineOf(places, sequence)] ?? 0,
     /** Focuses a row that is in view. */
     focus: (sequence: number) => drawn.linkOf(sequence)?.focus({ preventScroll: true }),
     focused,

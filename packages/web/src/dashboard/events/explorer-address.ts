@@ -22,10 +22,8 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
     return desk.link(path, addressOf(finding.asked))
   }
 
-  /** A place in the list belongs to its range. */
   function change(part: Partial<Asked>): void {
-    const place = part.range === undefined ? {} : { at: undefined }
-    const next = liftTimes({ ...finding.asked, ...place, ...part }, isUtc())
+    const next = liftTimes({ ...finding.asked, ...part }, isUtc())
     const name = opened()
     const path = name === undefined ? ["events"] : ["events", String(name)]
     desk.go(desk.link(path, addressOf(next)))
@@ -42,8 +40,6 @@ export function createAddress({ desk, finding, opened }: AddressParts) {
     },
     /** Adds a term, or removes its opposite. */
     find: (term: string) => change({ text: withTerm(finding.asked.text, term) }),
-    /** Jumps to a time within the list; a time in the future means the newest entry. */
-    jump: (at: string) => change({ at: Date.parse(at) < Date.now() ? at : undefined }),
     zoom: (from: string, to: string): void => {
       zooms.push(finding.asked.range)
       change({ range: { from, to } })

@@ -18,10 +18,10 @@ interface ControlParts {
 }
 
 export function createControls({ desk, finding, address }: ControlParts) {
-  const { change, search, jump, zoom, undoZoom } = address
+  const { change, search, zoom, undoZoom } = address
   const box = createSearchBox({ search, finding })
-  const range = createRangeMenu({ choose: (next) => change({ range: next }), jump })
-  const timeline = createTimeline({ zoom, undo: undoZoom, jump })
+  const range = createRangeMenu((next) => change({ range: next }))
+  const timeline = createTimeline({ zoom, undo: undoZoom })
   const facets = createFacets({
     desk,
     search: (text) => change({ text }),
@@ -39,8 +39,7 @@ export function createControls({ desk, finding, address }: ControlParts) {
     },
     show(asked: Asked): void {
       box.show(asked.text)
-      range.show(asked)
-      timeline.mark(asked.at)
+      range.show(asked.range)
     },
     showChain: (chain: ChainState) => facets.showChain(chain),
     /** Counts the matches. */
@@ -51,7 +50,7 @@ export function createControls({ desk, finding, address }: ControlParts) {
     },
     redrawTimes(): void {
       timeline.redraw()
-      range.show(finding.asked)
+      range.show(finding.asked.range)
     },
     focusSearch: () => box.focus(),
     openRange: () => range.open(),

@@ -49,7 +49,6 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
     nothing: () =>
       nothingFound({ desk, asked: finding.asked, change: address.change, firstRun: leave }),
     again: showNewest,
-    newer: () => void loadNewer(),
   })
 
   function draw(): void {
@@ -76,30 +75,18 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
 
   function follow(): void {
     const { rows, asked, at, filter } = finding
-    if (rows?.hasNewer === true || !reachesNow(asked.range, at)) return
-    arrivals.follow(rows?.all[0]?.sequence ?? 0, filter)
-  }
-
-  /** The visible rows stay where they are. */
-  async function loadNewer(): Promise<void> {
-    const { rows } = finding
-    const first = rows?.all[0]?.sequence ?? 0
-    const before = table.topOf(first)
-    await rows?.newer()
-    scrollBy(0, table.topOf(first) - before)
-    if (rows === finding.rows && rows?.hasNewer === false) follow()
+    if (reachesNow(asked.range, at)) arrivals.follow(rows?.all[0]?.sequence ?? 0, filter)
   }
 
   function showNewest(): void {
     scrollTo(0, 0)
-    if (finding.asked.at !== undefined) return address.change({ at: undefined })
     finding.ask(finding.asked)
     void desk.chain.look()
   }
 
   function turnLive(): void {
     arrivals.setLive(!arrivals.isLive)
-    if (arrivals.isLive && (arrivals.waiting > 0 || finding.rows?.hasNewer === true)) showNewest()
+    if (arrivals.isLive && arrivals.waiting > 0) showNewest()
   }
 
   function leave(): void {

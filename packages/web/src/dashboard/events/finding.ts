@@ -6,7 +6,6 @@ import type { Query } from "../place.ts"
 import { keepList, leftList } from "./left-lists.ts"
 import { createActorNames } from "./actor-names.ts"
 import { filterOf, type Asked } from "./asked.ts"
-import { listPlaceAt } from "./list-place.ts"
 import type { Recomputer } from "./recompute.ts"
 import { createRows, type Rows } from "./rows.ts"
 
@@ -75,7 +74,6 @@ export function createFinding(parts: FindingParts, first: Asked) {
         load: (cursor, limit) =>
           desk.get<EventsPage>(["events"], { ...asks, cursor, limit, include: "proof" }),
         recompute: (entries) => recomputer.recompute(entries),
-        ...(asked.at !== undefined && { place: listPlaceAt(desk, asks, asked.at) }),
         ...(left && { left: left.rows }),
         changed: () => changedIn(made),
       })

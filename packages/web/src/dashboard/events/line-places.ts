@@ -23,11 +23,11 @@ export interface LinePlaces {
 export const noLines: LinePlaces = { lines: [], tops: [0], areCards: false }
 
 export function placeLines(
-  { rows, checkpoint, isPart }: Pick<Shown, "rows" | "checkpoint" | "isPart">,
+  { rows, checkpoint }: Pick<Shown, "rows" | "checkpoint">,
   areCards: boolean,
   dayOf: (time: string) => string,
 ): LinePlaces {
-  const lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf, isPart)
+  const lines = linesOf(rows, checkpoint?.sequence ?? 0, dayOf)
   let top = 0
   const tops = [0, ...lines.map(({ kind }) => (top += heights[kind][areCards ? 1 : 0]))]
   return { lines, tops, areCards }

@@ -19,19 +19,15 @@ export type Line =
   | { readonly kind: "checkpoint" }
   | { readonly kind: "break"; readonly above: Row; readonly below: Row }
 
-/**
- * `dayOf` names the day of a time. `sealedTo` is the last entry that a checkpoint covers. `isPart`:
- * there are rows above the first one, so it does not tell where that is.
- */
+/** `dayOf` names the day of a time. `sealedTo` is the last entry that a checkpoint covers. */
 export function linesOf(
   rows: readonly Row[],
   sealedTo: number,
   dayOf: (time: string) => string,
-  isPart = false,
 ): readonly Line[] {
   const lines: Line[] = []
   let day: string | undefined
-  let isSealed = isPart && (rows[0]?.sequence ?? 0) <= sealedTo
+  let isSealed = false
   // Below a break the stick is not aligned any more.
   let isShifted = false
   rows.forEach((row, place) => {

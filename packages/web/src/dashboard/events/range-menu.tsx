@@ -1,12 +1,12 @@
-// The range of time, and the place where the list begins.
+// The range of time.
 
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { openForm } from "../../parts/form-dialog.tsx"
 import { Field } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
-import { thisMinute, timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
+import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"
 import { timeText } from "../../parts/time.tsx"
-import { usualSpan, type Asked, type Range } from "./asked.ts"
+import { usualSpan, type Range } from "./asked.ts"
 
 const spans: readonly (readonly [since: string, name: string])[] = [
   ["1h", "Last hour"],
@@ -17,16 +17,9 @@ const spans: readonly (readonly [since: string, name: string])[] = [
   ["all", "All time"],
 ]
 
-interface RangeParts {
-  readonly choose: (range: Range) => void
-  /** Jumps to a time within the list. */
-  readonly jump: (at: string) => void
-}
-
-export function createRangeMenu({ choose, jump }: RangeParts) {
+export function createRangeMenu(choose: (range: Range) => void) {
   const node = elementOf(<span class="range-menu" />)
   let shown: Range = { since: usualSpan }
-  let at: string | undefined
   const draw = (): void =>
     redraw(
       node,
@@ -43,17 +36,13 @@ export function createRangeMenu({ choose, jump }: RangeParts) {
         <button type="button" class="apart" onClick={() => openCustom(shown, choose)}>
           From … to …
         </button>
-        <button type="button" onClick={() => openJump(at, jump)}>
-          Jump to a time …
-        </button>
       </Menu>,
     )
   draw()
   return {
     node,
-    show(asked: Pick<Asked, "range" | "at">): void {
-      shown = asked.range
-      at = asked.at
+    show(range: Range): void {
+      shown = range
       draw()
     },
     open(): void {
@@ -74,47 +63,23 @@ function rangeText(range: Range): string {
 
 function openCustom(range: Range, choose: (range: Range) => void): void {
   const { from, to } = "since" in range ? { from: undefined, to: undefined } : range
-  openTimes(
-    "From … to …",
-    <>
-      <Field name="from" label="From" type="datetime-local" optional value={timeInField(from)} />
-      <Field
-        name="to"
-        label="Until before"
-        type="datetime-local"
-        optional
-        value={timeInField(to)}
-        hint={zoneHint()}
-      />
-    </>,
-    (values) => choose({ from: timeIn(values, "from"), to: timeIn(values, "to") }),
-  )
-}
-
-/** The range does not change. */
-function openJump(at: string | undefined, jump: (at: string) => void): void {
-  openTimes(
-    "Jump to a time",
-    <Field
-      name="at"
-      label="The list begins with what occurred before"
-      type="datetime-local"
-      value={timeInField(at ?? thisMinute().toISOString())}
-      hint={zoneHint()}
-    />,
-    (values) => {
-      const chosen = timeIn(values, "at")
-      if (chosen !== undefined) jump(chosen)
-    },
-  )
-}
-
-function openTimes(title: string, fields: Node, show: (values: FormData) => void): void {
   openForm({
-    title,
+    title: "From … to …",
     action: "Show it",
     submit: async (values) => ({ ok: true, value: values }),
-    done: show,
-    children: fields,
+    done: (values) => choose({ from: timeIn(values, "from"), to: timeIn(values, "to") }),
+    children: (
+      <>
+        <Field name="from" label="From" type="datetime-local" optional value={timeInField(from)} />
+        <Field
+          name="to"
+          label="Until before"
+          type="datetime-local"
+          optional
+          value={timeInField(to)}
+          hint={zoneHint()}
+        />
+      </>
+    ),
   })
 }

@@ -16,8 +16,6 @@ interface ResultsParts {
   readonly nothing: (hasMore: boolean) => Node
   /** Repeats the search, from the newest entry on. */
   readonly again: () => void
-  /** Loads the page above the first row. */
-  readonly newer?: () => void
 }
 
 interface Beside {
@@ -30,10 +28,9 @@ interface Beside {
 const settleMs = 1500
 const settleMsMax = 30_000
 
-export function createResults({ desk, table, nothing, again, newer }: ResultsParts) {
+export function createResults({ desk, table, nothing, again }: ResultsParts) {
   const node = elementOf(<section class="rows" aria-label="Entries" />)
   const fresh = elementOf(<button type="button" id="new-ones" class="fresh" onClick={again} />)
-  const above = elementOf(<Above newer={newer} newest={again} />)
   const more = elementOf(<div class="more" />)
   /** For what the empty message is shown. */
   let empty: { readonly rows?: Rows; readonly hasMore?: boolean } = {}
@@ -51,8 +48,7 @@ export function createResults({ desk, table, nothing, again, newer }: ResultsPar
       checkpoint: desk.chain.state()?.checkpoint,
       open,
       marked: new Set(markedIn(desk).map(({ sequence }) => sequence)),
-      isPart: rows.hasNewer,
-      beside: rows.hasNewer ? above : waiting > 0 ? fresh : undefined,
+      beside: waiting > 0 ? fresh : undefined,
     })
     redraw(more, <More of={rows} />)
     shown = rows
@@ -102,27 +98,6 @@ function unsettledIn({ all }: Rows): number | undefined {
   const isUnsettled = ({ entry, state }: Row): boolean =>
     entry !== undefined && (state === "unchecked" || state === "pending")
   return all.find(isUnsettled)?.sequence
-}
-
-interface AboveProps {
-  readonly newer: (() => void) | undefined
-  readonly newest: () => void
-}
-
-/** Shown if the list does not begin at the newest entry. */
-function Above({ newer, newest }: AboveProps) {
-  return (
-    <span class="above">
-      {newer !== undefined && (
-        <button type="button" id="newer" class="fresh" onClick={newer}>
-          Load newer
-        </button>
-      )}
-      <button type="button" id="newest" class="fresh" onClick={newest}>
-        To the newest
-      </button>
-    </span>
-  )
 }
 
 function More({ of: rows }: { readonly of: Rows }) {

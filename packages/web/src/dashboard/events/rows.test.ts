@@ -50,42 +50,6 @@ test("pages have each row once, recomputed and without its proof", async () => {
   assert.ok(rows.all.every((row) => row.entry !== undefined && !("proof" in row.entry)))
 })
 
-test("a list begins at a place and grows in both directions", async () => {
-  const { load } = ledger(500)
-  const at = (cursor: number) =>
-    createRows({
-      load,
-      recompute: async (entries) => entries.map(() => ({ state: "sealed" as const })),
-      place: {
-        find: async () => ({ ok: true, value: cursor }),
-        above: async (sequence, limit) => {
-          const last = Math.min(500, sequence + limit)
-          return { ok: true, value: { last, hasMore: last < 500 } }
-        },
-      },
-      changed: () => {},
-    })
-  const rows = at(301)
-  await rows.begin()
-  assert.deepEqual(
-    rows.all.map(({ sequence }) => sequence),
-    sequences(100, 300),
-  )
-  assert.ok(rows.hasNewer && rows.hasMore)
-  while (rows.hasNewer) await rows.newer()
-  await rows.older()
-  assert.deepEqual(
-    rows.all.map(({ sequence }) => sequence),
-    sequences(400, 500),
-  )
-  const newest = at(0)
-  await newest.begin()
-  assert.deepEqual([newest.all[0]?.sequence, newest.hasNewer], [500, false])
-  const beforeAll = at(1)
-  await beforeAll.begin()
-  assert.deepEqual([beforeAll.all.length, beforeAll.hasNewer, beforeAll.hasMore], [1, true, false])
-})
-
 test("rows that are far away are dropped and requested again", async () => {
   const { rows, asked } = ledger(5500)
   await rows.begin()

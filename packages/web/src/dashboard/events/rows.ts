@@ -24,26 +24,10 @@ export interface RowPage {
   readonly nextCursor: number
 }
 
-/** A place in the middle of a list. */
-export interface ListPlace {
-  /** The first row is below this sequence; 0: it is the newest. */
-  readonly find: () => Promise<Told<number>>
-  /** The gap between a row and the page above it. */
-  readonly above: (sequence: number, limit: number) => Promise<Told<Above>>
-}
-
-export interface Above {
-  /** The highest sequence of that page; undefined if nothing is above. */
-  readonly last: number | undefined
-  readonly hasMore: boolean
-}
-
 interface RowsParts {
   /** Entries below a sequence, newest first; 0 begins at the newest. */
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
   readonly recompute: (entries: readonly ListedEntry[]) => Promise<readonly Recomputed[]>
-  /** Where the list begins, if not at the newest. */
-  readonly place?: ListPlace
   /** The rows of the same list when it was left. */
   readonly left?: RowsState
   /** Called after each change. */
@@ -55,8 +39,6 @@ interface RowsState {
   readonly total: number
   readonly isTotalBound: boolean
   readonly hasMore: boolean
-  /** Above the first row. */
-  readonly hasNewer: boolean
   readonly isLoading: boolean
   readonly refusal: Refusal | undefined
 }
@@ -65,7 +47,6 @@ export interface Rows extends RowsState {
   /** The first page. */
   begin(): Promise<void>
   older(): Promise<void>
-  newer(): Promise<void>
   /** Loads a row that is far away, or that no checkpoint covers, and those around it. */
   again(sequence: number): Promise<void>
   /** Adds newer rows in front; of rows beyond `kept` only the sequence stays. */
@@ -76,51 +57,25 @@ const pageRows = 100
 /** Rows in memory: each takes some 2 kB. */
 const keptRowsMax = 5000
 
-export function createRows({ load, recompute, place, left, changed }: RowsParts): Rows {
+export function createRows({ load, recompute, left, changed }: RowsParts): Rows {
   const now: Mutable<RowsState> = { ...(left ?? nothing), isLoading: false, refusal: undefined }
   let nextCursor = now.all.at(-1)?.sequence ?? 0
   let askedAgain: number | undefined
-  /** One request at a time. */
-  async function loading(page: () => Promise<void>): Promise<void> {
+  /** Adds a page below the existing rows, or loads the first one. One request at a time. */
+  async function add(cursor: number): Promise<void> {
     if (now.isLoading) return
     now.isLoading = true
     if (now.all.length > 0) changed()
-    await page()
-  }
-  async function first(): Promise<void> {
-    const found = (await place?.find()) ?? { ok: true, value: 0 }
-    let told = found.ok ? await load(found.value, pageRows) : found
-    // Before all of them: then it is the oldest.
-    if (found.ok && found.value > 0 && told.ok && told.value.events.length === 0)
-      told = await load(found.value + 1, pageRows)
-    now.hasNewer = found.ok && found.value > 0
-    await take(told, [])
-  }
-  /** Adds a page below the existing rows. */
-  async function take(told: Told<RowPage>, above: readonly Row[]): Promise<void> {
+    const told = await load(cursor, pageRows)
     now.isLoading = false
     now.refusal = told.ok ? undefined : told.refusal
     if (!told.ok) return changed()
     const { events, total, isTotalBound = false, hasMore } = told.value
     nextCursor = told.value.nextCursor
     Object.assign(now, { total, isTotalBound, hasMore })
-    now.all = [...farAway(above), ...events.map(rowOf)]
+    now.all = [...farAway(cursor === 0 ? [] : now.all), ...events.map(rowOf)]
     changed()
     await check(events)
-  }
-  /** Adds a page above them, and resolves before it is recomputed. */
-  async function newer(): Promise<void> {
-    const newest = now.all[0]?.sequence ?? 0
-    const above = await place?.above(newest, pageRows)
-    const last = above?.ok === true ? above.value.last : undefined
-    const told = last === undefined ? undefined : await load(last + 1, pageRows)
-    now.isLoading = false
-    if (above?.ok !== true || told?.ok === false) return
-    const added = told?.value.events.filter(({ sequence }) => sequence > newest) ?? []
-    now.hasNewer = above.value.hasMore
-    now.all = [...added.map(rowOf), ...now.all]
-    changed()
-    void check(added)
   }
   async function check(entries: readonly ListedEntry[]): Promise<void> {
     const found = await recompute(entries)
@@ -155,9 +110,8 @@ export function createRows({ load, recompute, place, left, changed }: RowsParts)
     nextCursor = now.all.at(-1)?.sequence ?? 0
   }
   return Object.assign(now, {
-    begin: () => (left === undefined ? loading(first) : Promise.resolve().then(changed)),
-    older: () => loading(async () => take(await load(nextCursor, pageRows), now.all)),
-    newer: () => loading(newer),
+    begin: () => (left === undefined ? add(0) : Promise.resolve().then(changed)),
+    older: () => add(nextCursor),
     again,
     prepend,
   })
@@ -174,7 +128,6 @@ const nothing: RowsState = {
   total: 0,
   isTotalBound: false,
   hasMore: false,
-  hasNewer: false,
   isLoading: false,
   refusal: undefined,
 }

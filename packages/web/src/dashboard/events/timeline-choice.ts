@@ -7,7 +7,6 @@ interface ChoiceParts {
   readonly say: (chosen: Chosen) => void
   readonly zoom: (first: number, last: number) => void
   readonly undo: () => void
-  readonly jump: (bucket: number) => void
 }
 
 export interface Chosen {
@@ -19,7 +18,7 @@ export interface Chosen {
   readonly pointed?: number
 }
 
-export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts) {
+export function choosing({ plot, count, say, zoom, undo }: ChoiceParts) {
   let at = 0
   /** The other end of the selection. */
   let anchor = 0
@@ -47,7 +46,6 @@ export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts) {
     const to = steps[key]
     if (to !== undefined) move(to, shiftKey)
     else if (key === "Enter") zoomIn()
-    else if (key === " ") jump(at)
     else if (key === "Escape" && at !== anchor) move(at, false)
     else if (key === "Escape") undo()
     else return
@@ -67,7 +65,7 @@ export function choosing({ plot, count, say, zoom, undo, jump }: ChoiceParts) {
     if (plot.hasPointerCapture(event.pointerId)) move(bucketAt(event), true)
     else say({ ...chosen(), pointed: bucketAt(event) })
   })
-  plot.addEventListener("pointerup", () => (at === anchor ? jump(at) : zoomIn()))
+  plot.addEventListener("pointerup", () => at !== anchor && zoomIn())
   for (const type of ["pointerleave", "focus", "blur"]) plot.addEventListener(type, tell)
   return {
     /** Called when the buckets have changed. */

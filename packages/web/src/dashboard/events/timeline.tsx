@@ -1,5 +1,5 @@
-// How many entries occurred when, by lane. Arrows move, Shift and arrows select, Enter zooms in, and
-// Space or a click goes there in the list.
+// How many entries occurred when, by lane. Arrows move, Shift and arrows select, Enter or a drag zooms
+// in.
 
 import type { Timeline } from "@tallystick/client/wire"
 import { elementOf, redraw } from "../../elements/elements.ts"
@@ -17,8 +17,6 @@ interface TimelineParts {
   readonly zoom: (from: string, to: string) => void
   /** Undoes the zoom. */
   readonly undo: () => void
-  /** Jumps to a time within the list. */
-  readonly jump: (at: string) => void
 }
 
 const height = 64
@@ -39,7 +37,7 @@ function createPlot(): HTMLElement {
   )
 }
 
-export function createTimeline({ zoom, undo, jump }: TimelineParts) {
+export function createTimeline({ zoom, undo }: TimelineParts) {
   const plot = createPlot()
   const axis = elementOf(<ol class="axis" aria-hidden="true" />)
   const readout = elementOf(<p class="readout" aria-hidden="true" />)
@@ -51,10 +49,8 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts) {
     </div>,
   )
   const selection = elementOf(<div class="chosen" hidden />)
-  const mark = elementOf(<div class="list-place" hidden />)
   let shown: Timeline | undefined
   let asked: Query | undefined
-  let marked: string | undefined
   const timeOf = (bucket: number): string =>
     new Date(shown === undefined ? 0 : startOf(shown, bucket)).toISOString()
   const choice = choosing({
@@ -63,7 +59,6 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts) {
     say,
     zoom: (first, last) => shown && zoom(timeOf(first), timeOf(last + 1)),
     undo,
-    jump: (bucket) => shown && jump(timeOf(bucket + 1)),
   })
 
   /** Shows the matches of a filter. Only the last request is shown. */
@@ -79,10 +74,9 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts) {
   function show(timeline: Timeline): void {
     shown = timeline
     redraw(node, plot, axis, readout)
-    plot.replaceChildren(<Bars of={shown} />, selection, mark)
+    plot.replaceChildren(<Bars of={shown} />, selection)
     plot.setAttribute("aria-valuemax", String(Math.max(0, shown.buckets.length - 1)))
     drawAxis(axis, shown)
-    drawMark()
     choice.begin()
   }
 
@@ -98,28 +92,16 @@ export function createTimeline({ zoom, undo, jump }: TimelineParts) {
     selection.style.width = `${((last - first + 1) / count) * 100}%`
   }
 
-  function drawMark(): void {
-    const [from, to] = shown === undefined ? [0, 0] : endsOf(shown)
-    const at = Date.parse(marked ?? "")
-    mark.hidden = !(at >= from && at <= to)
-    mark.style.left = `${((at - from) / (to - from)) * 100}%`
-  }
-
   return {
     node,
     load,
-    /** The time where the list begins, if not at the newest. */
-    mark(at: string | undefined): void {
-      marked = at
-      drawMark()
-    },
     redraw: () => shown && drawAxis(axis, shown),
     openTable: () => shown && openTimelineTable(shown),
   }
 }
 
 const howTo =
-  "Entries over time. Arrows move, Shift and arrows select, Enter shows that time alone, Space goes there in the list, Escape goes back"
+  "Entries over time. Arrows move, Shift and arrows select, Enter shows that time alone, Escape goes back"
 
 function drawAxis(axis: Element, timeline: Timeline): void {
   const [from, to] = endsOf(timeline)
