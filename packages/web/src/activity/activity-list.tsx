@@ -15,15 +15,12 @@ import type { ProvenEntry } from "./prove-page.ts"
 export interface ActivityParts {
   /** `actions`: the phrases of the project. */
   readonly reader: (actions: Reader["actions"]) => Reader
-  /** One page of the service's answer. */
   readonly ask: (query: URLSearchParams) => Promise<Told<ActivityPage>>
   readonly prove: (page: ActivityPage) => Promise<Told<readonly ProvenEntry[]>>
-  /** A request is running. */
   readonly working: (isWorking: boolean) => void
   readonly announce: (text: string) => void
   /** The first page has arrived: the list can be shown. */
   readonly opened: (list: Node, page: ActivityPage) => void
-  /** There is no first page, for this reason. */
   readonly refused: (refusal: Refusal) => void
 }
 
@@ -262,7 +259,6 @@ function Days({ of: entries, reader }: DaysProps) {
   )
 }
 
-/** Groups entries by the day that `dayOf` gives, in their order. */
 function byDay(
   entries: readonly ProvenEntry[],
   dayOf: (timestamp: string) => string,

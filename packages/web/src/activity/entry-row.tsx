@@ -67,7 +67,6 @@ export function EntryRow({ of, reader }: RowProps) {
   )
 }
 
-/** A sentence if there is one, else the name of the action. */
 function What({ of: { entry, isOwn }, reader: { words, actions } }: RowProps) {
   const did = phraseOf(entry.action, actions)
   if (did === undefined) return <Text of={entry.action} in="b" class="mono" />
@@ -79,7 +78,6 @@ function Name({ of: { id, name, email } }: { readonly of: Party }) {
   return <Text of={name ?? email ?? id} />
 }
 
-/** If the times of sender and ledger differ, both are shown. */
 function TimeApart({ of: { entry }, reader: { words, time } }: RowProps) {
   const apart = Math.abs(Date.parse(entry.occurredAt) - Date.parse(entry.timestamp))
   if (!(apart > 60_000)) return <></>

@@ -38,7 +38,6 @@ type Lane = "security" | "data" | "policy" | "operations"
 /** The text for an action: `signed in`, or two sentences, for oneself and for another person. */
 export type ActionPhrase = string | readonly [own: string, other: string]
 
-/** Who reads it: in which words and language, and with which times. */
 export interface Reader {
   readonly words: Words & Partial<typeof englishDetails>
   readonly actions: Readonly<Record<string, ActionPhrase>>

@@ -8,7 +8,6 @@ export interface ProvenEntry {
   readonly verdict: Verdict
   /** `pending`: recomputed, and no checkpoint covers it yet. `unproven`: not recomputed. */
   readonly state: "sealed" | "pending" | "unproven" | "broken"
-  /** Whether the person of this page did it. */
   readonly isOwn: boolean
 }
 

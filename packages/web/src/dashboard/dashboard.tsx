@@ -231,7 +231,6 @@ function putAside(): () => void {
   }
 }
 
-/** The workspaces that the member may see, and the one that an address means. */
 function reachOf({ member }: Session, workspaces: readonly string[]) {
   const has = (id: string): boolean =>
     id !== "" && (workspaces.includes(id) || member.instanceAdmin)

@@ -8,9 +8,7 @@ import { endpointUrl, linkTo, type Place, type Query } from "./place.ts"
 export interface Desk {
   readonly session: Session
   readonly workspace: string
-  /** Whether the member may administer this workspace. */
   readonly isAdmin: boolean
-  /** Asks an endpoint of the workspace. */
   readonly get: <Value>(
     path: readonly string[],
     query?: Query,
@@ -22,11 +20,9 @@ export interface Desk {
     body?: unknown,
     query?: Query,
   ) => Promise<Told<Value>>
-  /** Returns the address of a place in this workspace. */
   readonly link: (path: readonly string[], query?: Query) => string
   /** Navigates to a place. `replace`: without a new entry in the browser's history. */
   readonly go: (href: string, how?: "replace") => void
-  /** The state of the workspace's chain. */
   readonly chain: ChainWatch
   /** Shows a progress line at the top while a request is running. */
   readonly working: (isWorking: boolean) => void
@@ -38,7 +34,6 @@ export const wholeChain = { projectId: "all", includeSystem: true, storage: "all
 export interface Shortcut {
   /** As `KeyboardEvent.key` names it. */
   readonly key: string
-  /** Its description in the list of shortcuts. */
   readonly does: string
   readonly act: () => void
 }

@@ -28,7 +28,6 @@ interface LinkDialog<Created> {
   readonly address: (created: Created) => string
   /** What the link allows. */
   readonly opens: Child
-  /** Called when the link was made. */
   readonly made?: (() => void) | undefined
 }
 

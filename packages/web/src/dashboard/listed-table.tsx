@@ -17,13 +17,10 @@ interface ListParts<List, Item> {
   readonly columns: (reload: () => void) => readonly Column<Item>[]
   /** For items that have ended: revoked or expired. */
   readonly isOver?: (item: Item) => boolean
-  /** Shown if the list is empty. */
   readonly empty: string
   /** The text by which an item is found. */
   readonly textOf?: (item: Item) => string
-  /** The button over it that adds an item. */
   readonly add?: { readonly name: string; readonly open: (reload: () => void) => unknown }
-  /** Called with the items when they are drawn. */
   readonly shown?: (items: readonly Item[]) => void
 }
 

@@ -41,7 +41,6 @@ function withoutSign(part: string): string {
   return /^~+\.{1,2}$/.test(part) ? part.slice(1) : part
 }
 
-/** The address of an endpoint of the workspace. */
 export function endpointUrl(workspace: string, path: readonly string[], query: Query): URL {
   const url = apiUrl(workspace, ...path)
   url.search = searchOf(query).toString()
@@ -61,7 +60,6 @@ export function given(query: Query): Query {
   )
 }
 
-/** Whether a link stays within the dashboard. */
 export function isWithin({ origin, pathname }: URL): boolean {
   const { pathname: ours } = new URL("ui", root)
   return origin === root.origin && (pathname === ours || pathname.startsWith(`${ours}/`))

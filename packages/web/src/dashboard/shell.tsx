@@ -15,7 +15,6 @@ export interface PageLink {
   readonly name: string
 }
 
-/** The workspaces that the member may see. */
 export interface KnownWorkspaces {
   readonly workspaces: readonly string[]
   /** An admin of the instance sees older ones, too, if these are not all. */
@@ -55,9 +54,7 @@ export function openShell(parts: ShellParts) {
   fillPage(bar, main)
   return {
     main,
-    /** The state of the chain, next to the menus. */
     status,
-    /** The page and the workspace that are shown. */
     mark(workspace: string, page: string, isWide: boolean): void {
       main.classList.toggle("wide", isWide)
       redraw(menu, <WorkspaceMenu {...parts} workspace={workspace} page={page} />)

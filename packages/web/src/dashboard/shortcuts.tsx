@@ -19,7 +19,6 @@ export interface Jump {
 
 interface KeysParts {
   readonly jumps: readonly Jump[]
-  /** Ends the listening. */
   readonly signal: AbortSignal
 }
 
@@ -84,7 +83,6 @@ export function listenToKeys({ jumps, signal }: KeysParts) {
     )
   }
   return {
-    /** The shortcuts of the current view. */
     use: (shortcuts: readonly Shortcut[]) => void (ofView = shortcuts),
     showList,
   }

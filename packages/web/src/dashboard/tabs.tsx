@@ -8,7 +8,6 @@ interface TabsProps<Key> {
   readonly current: Key
   /** For a list below: smaller, without a line. */
   readonly isSmall?: boolean
-  /** Further links next to the tabs. */
   readonly children?: Child
 }
 

@@ -23,7 +23,6 @@ interface IconButtonProps {
   readonly icon: string
   /** The label, for tooltips and screen readers. */
   readonly label: string
-  /** Unique on the page: the focus returns to it when its place is drawn again. */
   readonly id?: string
   readonly onClick: (event: Event) => void
 }

@@ -19,7 +19,6 @@ export const copyWords = {
   notCopied: "Not copied: this browser does not allow it",
 }
 
-/** Copies, and announces it. */
 export function Copy({ text, label, isWide = false, words = copyWords }: CopyProps) {
   const copy = async ({ currentTarget: button }: Event): Promise<void> => {
     if (!(button instanceof HTMLElement)) return

@@ -10,7 +10,6 @@ interface FoldProps {
   readonly children?: Child
 }
 
-/** A section that the reader can open. */
 export function Fold({ title, beside, children, ...attributes }: FoldProps) {
   return (
     <details {...attributes}>

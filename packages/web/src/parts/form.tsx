@@ -13,7 +13,6 @@ interface FieldProps {
   readonly label: string
   readonly type?: "text" | "email" | "password" | "number" | "datetime-local" | "textarea"
   readonly value?: string | number
-  /** A hint below the field. */
   readonly hint?: Child
   readonly optional?: boolean
   readonly placeholder?: string
@@ -119,11 +118,9 @@ export function Check({ name, value = "on", label, isChecked = false }: CheckPro
 }
 
 export interface FormProps<Value> {
-  /** The label of its button. */
   readonly action: string
   /** A refusal is shown, and the form keeps its values. */
   readonly submit: (values: FormData) => Promise<Told<Value>>
-  /** Goes on with the answer. */
   readonly done?: (value: Value) => void
   readonly cancel?: () => void
   /** What is typed here is work: leaving the page asks first. */

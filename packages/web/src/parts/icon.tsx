@@ -34,7 +34,6 @@ export function Icon({ of: path }: { readonly of: string }) {
   )
 }
 
-/** Half lit, half dark. */
 export function ThemeIcon() {
   return (
     <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">

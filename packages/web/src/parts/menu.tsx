@@ -5,7 +5,6 @@ import { Icon, downIcon } from "./icon.tsx"
 interface MenuProps {
   /** Unique on the page. */
   readonly id: string
-  /** The content of its button. */
   readonly label: Child
   /** What the label names, for screen readers. */
   readonly kind?: string

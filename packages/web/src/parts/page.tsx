@@ -13,7 +13,6 @@ export type Page = ReturnType<typeof openPage>
 interface PageOptions {
   /** The owner of the page, instead of our name, because the reader knows them and not us. */
   readonly owner?: string
-  /** Further items of the bar. */
   readonly beside?: Child
   readonly zoneChanged?: () => void
 }
@@ -42,7 +41,6 @@ export function openPage({ owner, beside, zoneChanged }: PageOptions = {}) {
   )
   fillPage(bar, main)
   return {
-    /** Replaces the content of the main part. */
     show: (...content: readonly Node[]) => redraw(main, ...content),
     /** The owner of the page, next to the name. */
     about: (child: Child) => about.replaceChildren(<>{child}</>),

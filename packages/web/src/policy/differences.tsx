@@ -1,7 +1,6 @@
 import { Lines } from "../parts/text.tsx"
 import { wordDifference } from "./word-difference.ts"
 
-/** Added and removed words of a text. */
 export function Differences({
   before,
   after,

@@ -47,7 +47,6 @@ export interface ReceiptReading {
   readonly outcome: Outcome
   readonly verdict: Verdict
   readonly checks: readonly CheckRow[]
-  /** Its place in the chain. */
   readonly sequence?: number
   /** When the ledger recorded it, as hashed. */
   readonly recordedAt?: string

@@ -35,14 +35,12 @@ function outcomeOf({ verdict, because }: Finding): Outcome {
   return verdict === "unconfirmed" ? (because ?? "proof_missing") : verdict
 }
 
-/** The worst of them counts. */
 function worstOf(findings: readonly Finding[]): Outcome {
   const found = new Set(findings.map(outcomeOf))
   // They are the keys of the table.
   return (Object.keys(outcomes) as Outcome[]).find((one) => found.has(one)) ?? "unreadable"
 }
 
-/** The summary of all of them. */
 export function titleOfAll(findings: readonly Finding[]): string {
   return outcomes[worstOf(findings)][0]
 }

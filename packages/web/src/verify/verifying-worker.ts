@@ -146,7 +146,6 @@ function bytesOf(blob: Blob): Uint8Array {
   return new Uint8Array(new FileReaderSync().readAsArrayBuffer(blob))
 }
 
-/** Reports progress by the number of hashed bytes. */
 function countingHash(): Sha256 {
   let hashed = 0
   return (bytes) => {

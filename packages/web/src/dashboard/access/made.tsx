@@ -8,7 +8,6 @@ interface MadeProps {
   readonly by: Maker
 }
 
-/** When something was made, and by whom. */
 export function Made({ at, by: { type, name, email, id } }: MadeProps) {
   return (
     <>

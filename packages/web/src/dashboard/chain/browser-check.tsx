@@ -76,7 +76,6 @@ export function browserCheck(desk: Desk) {
         {place}
       </section>
     ),
-    /** Checks everything that is signed, or a range. */
     start: (range?: Range) => void start(range),
     cancel,
   }

@@ -14,7 +14,6 @@ import { verdictOf, type Cell } from "./chain-verdict.ts"
 import type { KnownChain } from "./chain-watch.ts"
 
 interface DrawnClaim {
-  /** Buttons for what the reader can do. */
   readonly buttons?: (state: KnownChain) => Child
   readonly below?: (state: KnownChain) => Child
 }
@@ -45,7 +44,6 @@ export function drawClaim(place: Element, desk: Desk, { buttons, below }: DrawnC
 interface ClaimProps {
   readonly state: KnownChain
   readonly nowMs: number
-  /** Its buttons. */
   readonly children?: Child
 }
 

@@ -16,7 +16,6 @@ const words: Readonly<Record<CellState, string>> = {
 interface MapProps {
   readonly state: ChainState
   readonly nowMs: number
-  /** The address that a cell leads to. */
   readonly cellHref: (cell: Cell) => string
 }
 
@@ -91,7 +90,6 @@ function nameOf({ from, to, state, isArchived }: Cell): string {
   return `${range}: ${isArchived ? "archived, " : ""}${words[state]}`
 }
 
-/** The mark of a break, visible from afar. */
 function Crack() {
   return (
     <svg class="crack" viewBox="0 0 32 60" aria-hidden="true">

@@ -48,7 +48,6 @@ export function verdictOf(state: ChainState, nowMs: number): ChainVerdict {
   }
 }
 
-/** How many cells a map has at most. */
 const cellsMax = 44
 
 /** Entries of a cell: a power of two, so that a chain that grows keeps its cells for long. */

@@ -17,7 +17,6 @@ interface Here {
   readonly isHere?: true
 }
 
-/** What a check in this browser has found. */
 export type Found = Pick<CheckedRange, "from" | "to"> | Pick<ChainFault, "sequence" | "detail">
 
 const everyMs = 15_000
@@ -55,7 +54,6 @@ export function watchChain(get: Desk["get"]) {
         checked: [...state.checked, ...checked],
         faults: [...state.faults, ...faults].toSorted((a, b) => a.sequence - b.sequence),
       },
-    /** Adds what a check in this browser has found. */
     found: (found: Found): void => {
       const at = new Date().toISOString()
       if ("to" in found) {

@@ -16,7 +16,6 @@ interface LinksProps {
   /** Neighbours, oldest first. */
   readonly entries: readonly LinkedEntry[]
   readonly entryHref: (entry: ListedEntry) => string
-  /** Shown after the last entry. */
   readonly children?: Child
 }
 

@@ -155,7 +155,6 @@ const findings: Readonly<
   ],
 }
 
-/** Compares the log with a checkpoint that was kept elsewhere. */
 function Compare({ desk }: { readonly desk: Desk }) {
   const place = elementOf(<div class="check-result" />)
   const submit = async (values: FormData): Promise<Told<KeptFinding>> => {

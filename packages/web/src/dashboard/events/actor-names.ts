@@ -8,7 +8,6 @@ export type NameOf = (id: string) => string | undefined
 export interface ActorNames {
   learn(rows: readonly Row[]): void
   readonly nameOf: NameOf
-  /** The ids of actors whose name contains a text. */
   idsOf(text: string): readonly string[]
 }
 

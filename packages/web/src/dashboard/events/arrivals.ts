@@ -11,7 +11,6 @@ interface ArrivalsParts {
   readonly desk: Desk
   /** Whether the newest row is out of sight, so that new rows would not be seen. */
   readonly isAway: () => boolean
-  /** Shows them. */
   readonly add: (entries: readonly ListedEntry[]) => void
   /** Called when the text about them has changed. */
   readonly changed: () => void
@@ -80,7 +79,6 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     get isLive() {
       return isLive
     },
-    /** The number of entries that wait to be shown. */
     get waiting() {
       return waiting
     },
@@ -107,7 +105,6 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
   }
 }
 
-/** By a stream, or by polling. */
 function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {
   return {
     poll: (after, signal) =>

@@ -20,7 +20,6 @@ export type Range =
 
 export const usualSpan = "7d"
 
-/** One term of the search as the page shows it. */
 export interface Chip {
   readonly text: string
   readonly isNot: boolean
@@ -90,7 +89,6 @@ export function boundsOf(
   return ms === undefined ? {} : { from: new Date(now.getTime() - ms).toISOString() }
 }
 
-/** Whether new entries may match it. */
 export function reachesNow(range: Range, now: Date): boolean {
   return "since" in range || range.to === undefined || Date.parse(range.to) > now.getTime()
 }

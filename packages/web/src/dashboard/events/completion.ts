@@ -73,7 +73,6 @@ export function knownValues({ minus, field, value }: Typed): readonly Suggestion
     .map((each) => ({ text: `${minus}${field}:${each}`, beside: "" }))
 }
 
-/** Whether the service counts the values of a field. */
 export function isCounted(field: string): boolean {
   const isField = (queryFields as readonly string[]).includes(field)
   return (isField && field !== "id" && field !== "receipt") || /^metadata\../.test(field)

@@ -27,9 +27,7 @@ import { Terms } from "./term-buttons.tsx"
 
 interface DrawerParts {
   readonly desk: Desk
-  /** Adds a term to the search, or its negation. */
   readonly find: (term: string) => void
-  /** To the row above or below. */
   readonly step: (by: -1 | 1) => void
   readonly close: () => void
   readonly entryHref: (sequence: number) => string

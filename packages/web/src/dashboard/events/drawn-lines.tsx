@@ -83,7 +83,6 @@ export function createDrawnLines(hrefOf: (sequence: number) => string) {
         place = row
       }
     },
-    /** Draws all lines again. */
     clear(): void {
       for (const { row } of drawn.values()) row.remove()
       drawn.clear()

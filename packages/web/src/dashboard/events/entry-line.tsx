@@ -169,7 +169,6 @@ function markOf(state: Row["state"], { integrity, storageTier }: ListedEntry): k
 
 interface DayLineProps {
   readonly day: string
-  /** In the first line, the number of new entries. */
   readonly beside?: Node | undefined
 }
 

@@ -66,7 +66,6 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     draw()
   }
 
-  /** Scrolls a row into view. */
   function bring(sequence: number | undefined): void {
     const at = lineOf(places, sequence)
     if (at < 0) return
@@ -74,7 +73,6 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     draw()
   }
 
-  /** The focused row. */
   function focused(): number | undefined {
     const row = document.activeElement?.closest<HTMLElement>("tr[data-sequence]")
     return row && body.contains(row) ? Number(row.dataset["sequence"]) : undefined
@@ -141,7 +139,6 @@ function createFrame() {
   return { table, header, body, before, after }
 }
 
-/** The first and the last line that are visible, or nearly so. */
 function visibleLines(places: LinePlaces, body: Element): [first: number, last: number] {
   const top = -body.getBoundingClientRect().top
   const last = lineAt(places, top + innerHeight + marginPx)

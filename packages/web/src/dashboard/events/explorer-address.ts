@@ -10,7 +10,6 @@ import { isEntryName } from "./open-entry.ts"
 interface AddressParts {
   readonly desk: Desk
   readonly finding: Finding
-  /** The entry in the drawer. */
   readonly opened: () => number | undefined
 }
 

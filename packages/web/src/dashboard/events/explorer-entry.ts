@@ -20,7 +20,6 @@ interface EntryParts {
   readonly recomputer: Recomputer
   readonly address: Address
   readonly list: Pick<List, "table" | "marks">
-  /** The element of the drawer. */
   readonly place: HTMLElement
 }
 
@@ -134,7 +133,6 @@ function createRowSteps({ desk, finding, address, list }: EntryParts, panel: () 
       desk.go(address.list(), "replace")
       if (sequence !== undefined) table.focus(sequence)
     },
-    /** The focused or open entry. */
     current: (): ListedEntry | undefined => {
       const sequence = table.focused() ?? panel().sequence
       const row = finding.rows?.all.find((each) => each.sequence === sequence)

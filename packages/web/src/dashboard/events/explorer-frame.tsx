@@ -38,7 +38,6 @@ export function ExplorerFrame(props: Controls["nodes"] & List["nodes"]) {
   )
 }
 
-/** The legend of colours and shapes. */
 function LaneKeys() {
   return (
     <span class="lane-keys">

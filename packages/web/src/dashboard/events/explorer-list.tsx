@@ -24,7 +24,6 @@ interface TableParts {
 
 interface ListParts extends TableParts {
   readonly count: () => void
-  /** Whether nothing was ever recorded. */
   readonly firstRun: () => void
 }
 

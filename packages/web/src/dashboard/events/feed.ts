@@ -11,7 +11,6 @@ export interface FeedParts {
   readonly url: (after: number) => URL
   readonly poll: (after: number, signal: AbortSignal) => Promise<Told<EventsFeed>>
   readonly heard: (entries: readonly ListedEntry[]) => void
-  /** Whether the service can be reached. */
   readonly connected: (isConnected: boolean) => void
 }
 

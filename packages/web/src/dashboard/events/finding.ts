@@ -14,7 +14,6 @@ interface FindingParts {
   readonly recomputer: Recomputer
   /** Called when the first page of a new search has arrived. */
   readonly found: () => void
-  /** Called after each change of the result. */
   readonly changed: () => void
 }
 
@@ -47,11 +46,9 @@ export function createFinding(parts: FindingParts, first: Asked) {
     get asked() {
       return asked
     },
-    /** The time of the request. */
     get at() {
       return at
     },
-    /** The parameters of the request. */
     get filter() {
       return filter
     },

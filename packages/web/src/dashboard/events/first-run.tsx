@@ -18,7 +18,6 @@ import "./first-run.css"
 
 interface FirstRunParts {
   readonly desk: Desk
-  /** Ends the listening. */
   readonly signal: AbortSignal
 }
 
@@ -151,7 +150,6 @@ function Call({ workspace, secret }: { readonly workspace: string; readonly secr
   )
 }
 
-/** The text before the key, and after it. */
 function callText(workspace: string): readonly [string, string] {
   const event = {
     workspaceId: workspace,

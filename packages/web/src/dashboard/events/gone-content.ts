@@ -20,7 +20,6 @@ export function goneSentence(entry: ListedEntry): string | undefined {
     : "An erasure has destroyed personal data of this entry. Everything else is as it was recorded."
 }
 
-/** The note for an entry whose content is under a hold. */
 export const heldText = "Held: it neither expires nor is erased"
 
 /** When it occurred, or when it was recorded if that is no longer known. */

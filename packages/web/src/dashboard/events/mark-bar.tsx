@@ -21,7 +21,6 @@ export function createMarkBar({ desk, changed }: BarParts) {
   return {
     node,
     has: ({ sequence }: Marked) => markedIn(desk).some((each) => each.sequence === sequence),
-    /** Marks it, or removes the mark. */
     turn(entry: Marked): void {
       turnMark(desk, entry)
       announce(`${markedIn(desk).length} marked for a pack`)

@@ -11,7 +11,6 @@ import { Terms } from "./term-buttons.tsx"
 
 interface MetadataProps {
   readonly of: Readonly<Record<string, unknown>>
-  /** Adds a term to the search. */
   readonly find: (term: string) => void
 }
 

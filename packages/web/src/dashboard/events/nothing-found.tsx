@@ -12,7 +12,7 @@ interface NothingParts {
   readonly desk: Desk
   readonly asked: Asked
   readonly change: (asked: Asked) => void
-  /** Whether nothing was ever recorded. */
+  /** Called if nothing was ever recorded. */
   readonly firstRun: () => void
 }
 

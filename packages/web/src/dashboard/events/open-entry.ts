@@ -4,7 +4,6 @@ import type { EventsPage, ListedEntry, ReceiptAnswer } from "@tallystick/client/
 import type { Told } from "../../ask.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 
-/** The entry, and the one before it in the chain. */
 export interface Neighbours {
   readonly entry: ListedEntry
   readonly before: ListedEntry | undefined

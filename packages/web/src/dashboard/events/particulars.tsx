@@ -15,7 +15,6 @@ import { Terms } from "./term-buttons.tsx"
 interface ParticularsProps {
   readonly entry: ListedEntry
   readonly desk: Desk
-  /** Adds a term to the search, or its negation. */
   readonly find: (term: string) => void
 }
 

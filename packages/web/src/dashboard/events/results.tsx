@@ -19,7 +19,6 @@ interface ResultsParts {
 }
 
 interface Beside {
-  /** The entry in the drawer. */
   readonly open: number | undefined
   /** The number of entries that are not shown yet. */
   readonly waiting: number
@@ -34,7 +33,6 @@ export function createResults({ desk, table, nothing, again }: ResultsParts) {
   const more = elementOf(<div class="more" />)
   /** For what the empty message is shown. */
   let empty: { readonly rows?: Rows; readonly hasMore?: boolean } = {}
-  /** The rows in the table. */
   let shown: Rows | undefined
   let settling: ReturnType<typeof setTimeout> | undefined
   let unsettled = { sequence: 0, waitMs: settleMs }

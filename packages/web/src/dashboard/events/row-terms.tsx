@@ -9,7 +9,6 @@ import { TermButtons } from "./term-buttons.tsx"
 interface RowTermsParts {
   readonly body: HTMLElement
   readonly entryOf: (sequence: number) => ListedEntry | undefined
-  /** Adds a term to the search. */
   readonly find: (term: string) => void
 }
 

@@ -20,7 +20,6 @@ export interface RowPage {
   /** There may be fewer than the total. */
   readonly isTotalBound?: boolean
   readonly hasMore: boolean
-  /** Where the next page begins. */
   readonly nextCursor: number
 }
 
@@ -30,7 +29,6 @@ interface RowsParts {
   readonly recompute: (entries: readonly ListedEntry[]) => Promise<readonly Recomputed[]>
   /** The rows of the same list when it was left. */
   readonly left?: RowsState
-  /** Called after each change. */
   readonly changed: () => void
 }
 
@@ -44,7 +42,6 @@ interface RowsState {
 }
 
 export interface Rows extends RowsState {
-  /** The first page. */
   begin(): Promise<void>
   older(): Promise<void>
   /** Loads a row that is far away, or that no checkpoint covers, and those around it. */

@@ -9,9 +9,7 @@ import { createTerms } from "./search-terms.tsx"
 import { createSuggestions } from "./suggestion-list.tsx"
 
 interface BoxParts {
-  /** Called when the whole search has changed. */
   readonly search: (text: string) => void
-  /** The source of the suggestions. */
   readonly finding: Pick<Finding, "values" | "names">
 }
 

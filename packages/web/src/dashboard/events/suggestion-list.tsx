@@ -19,7 +19,6 @@ interface SuggestionParts {
   readonly input: HTMLInputElement
   /** The source of the suggestions. */
   readonly finding: Pick<Finding, "values" | "names">
-  /** The current search. */
   readonly committed: () => string
   /** The terms to which the text in the input is added. */
   readonly before: () => string

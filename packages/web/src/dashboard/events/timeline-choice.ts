@@ -2,7 +2,6 @@
 
 interface ChoiceParts {
   readonly plot: HTMLElement
-  /** The number of buckets. */
   readonly count: () => number
   readonly say: (chosen: Chosen) => void
   readonly zoom: (first: number, last: number) => void

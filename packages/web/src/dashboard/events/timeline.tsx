@@ -15,7 +15,6 @@ import { timelineOf } from "./whole-timeline.ts"
 
 interface TimelineParts {
   readonly zoom: (from: string, to: string) => void
-  /** Undoes the zoom. */
   readonly undo: () => void
 }
 

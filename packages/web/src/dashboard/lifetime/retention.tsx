@@ -48,7 +48,6 @@ function Rules({ desk, rules, saved }: RulesProps) {
   const add = (rule?: RetentionRule): void => {
     rows.append(<RuleRow rule={rule} number={rows.childElementCount + 1} changed={renumber} />)
   }
-  /** The count that is under way. */
   let counting: object | undefined
   /** Counts are of other rules than these. */
   const forget = (): void => {

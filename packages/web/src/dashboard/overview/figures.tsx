@@ -44,7 +44,6 @@ function today(desk: Desk): Part {
   })
 }
 
-/** Bars on an axis that begins at zero. */
 function Bars({ totals }: { readonly totals: readonly number[] }) {
   const most = Math.max(...totals, 1)
   const [busiest] = totals.flatMap((total, hour) => (total === most ? [hour] : []))

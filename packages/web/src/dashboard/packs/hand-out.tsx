@@ -12,7 +12,6 @@ import { openLinkDialog } from "../link-dialog.tsx"
 interface HandOutProps {
   readonly desk: Desk
   readonly pack: Pack
-  /** Called when a link was made. */
   readonly made?: (() => void) | undefined
 }
 

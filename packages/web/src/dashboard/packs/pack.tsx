@@ -71,7 +71,6 @@ function entriesOf(desk: Desk, packId: string, isBack: Place["isBack"]): EntryLi
 interface HeadProps {
   readonly desk: Desk
   readonly pack: Pack
-  /** Called when a link was made. */
   readonly changed: () => void
 }
 

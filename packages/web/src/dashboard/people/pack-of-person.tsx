@@ -58,7 +58,6 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
   )
 }
 
-/** The receipts of its entries. */
 async function gather(
   desk: Desk,
   id: string,
