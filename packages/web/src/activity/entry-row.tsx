@@ -3,7 +3,7 @@
 import type { Party } from "@tallystick/client/wire"
 import { elementOf } from "../elements/elements.ts"
 import { Icon, checkIcon, crossIcon, waitingIcon } from "../parts/icon.tsx"
-import { Notch } from "../parts/notch.tsx"
+import { Notch } from "../parts/lane.tsx"
 import { Text } from "../parts/text.tsx"
 import { TimeElement } from "../parts/time-element.tsx"
 import { filled, phraseOf, type Reader } from "./phrases.ts"

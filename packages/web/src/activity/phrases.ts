@@ -1,6 +1,6 @@
 // Every word of a person's activity, in English. A program that embeds it may give others.
 
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { refusalWords } from "../parts/refusal-section.tsx"
 import type { TimeText } from "../parts/time-element.tsx"
 import type { englishDetails } from "./detail-phrases.ts"

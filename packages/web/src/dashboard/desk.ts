@@ -52,6 +52,9 @@ export interface View {
   close?(): void
 }
 
+/** The content of a tab. */
+export type Part = Pick<View, "node" | "close">
+
 export type OpenView = (desk: Desk, place: Place) => View
 
 interface DeskParts {

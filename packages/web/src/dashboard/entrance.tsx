@@ -2,7 +2,7 @@
 
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Told } from "../ask.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Field, Form, textIn } from "../parts/form.tsx"
 import { Mark } from "../parts/icon.tsx"
 import type { Page } from "../parts/page.tsx"

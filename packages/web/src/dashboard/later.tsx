@@ -2,8 +2,7 @@
 // small. Their styles are part of the dashboard's.
 
 import { unreachable } from "../ask.ts"
-import { elementOf, redraw } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../elements/elements.ts"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import type { OpenView, View } from "./desk.ts"
 import type * as laterPages from "./later-pages.ts"
@@ -12,33 +11,22 @@ import "./lifetime/lifetime.css"
 
 type LaterPages = typeof laterPages
 
-/** A view of the later pages. */
+/** A view of the later pages, which is told where it moves. */
 export function later(title: string, pick: (pages: LaterPages) => OpenView): OpenView {
   return (desk, place) => {
     let at = place
-    let open: OpenView | undefined
     let view: View | undefined
     let isClosed = false
-    const draw = (): Node => {
-      view?.close?.()
-      view = open?.(desk, at)
-      return view?.node ?? <></>
+    const draw = (pages: LaterPages): Child => {
+      if (!isClosed) view = pick(pages)(desk, at)
+      return view?.node
     }
-    const node = elementOf(
-      <LaterPart
-        draw={(pages) => {
-          open = pick(pages)
-          return isClosed ? undefined : draw()
-        }}
-      />,
-    )
     return {
       title,
-      node,
+      node: <LaterPart draw={draw} />,
       moved(to) {
         at = to
-        if (view?.moved !== undefined) view.moved(to)
-        else if (open !== undefined) redraw(node, draw())
+        view?.moved?.(to)
       },
       close() {
         isClosed = true

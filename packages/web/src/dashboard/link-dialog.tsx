@@ -1,7 +1,7 @@
 // A link that opens one thing for somebody without an account: made for a time, shown once.
 
-import type { Child } from "../elements/jsx-runtime.ts"
-import { openSecretForm } from "../parts/form-dialog.tsx"
+import type { Child } from "../elements/elements.ts"
+import { openSecretForm } from "../parts/dialog.tsx"
 import { Choice, Field, textIn } from "../parts/form.tsx"
 import { Secret } from "../parts/secret.tsx"
 import type { Desk } from "./desk.ts"

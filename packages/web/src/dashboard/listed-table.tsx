@@ -2,12 +2,11 @@
 
 import type { Told } from "../ask.ts"
 import { elementOf, redraw } from "../elements/elements.ts"
-import { Button } from "../parts/button.tsx"
+import { Button, waiting } from "../parts/button.tsx"
 import { number } from "../parts/counted.ts"
-import { CopyCurl } from "../parts/curl.tsx"
+import { CopyCurl } from "../parts/copy.tsx"
 import { Refused, Skeleton } from "../parts/refused.tsx"
 import { Table, type Column } from "../parts/table.tsx"
-import { waiting } from "../parts/waiting.ts"
 import type { Desk } from "./desk.ts"
 import { endpointUrl, type Query } from "./place.ts"
 

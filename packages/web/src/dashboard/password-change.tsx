@@ -1,5 +1,5 @@
 import { askJson } from "../ask.ts"
-import { openForm } from "../parts/form-dialog.tsx"
+import { openForm } from "../parts/dialog.tsx"
 import { Field, textIn } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"

@@ -1,4 +1,4 @@
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 
 interface TabsProps<Key> {
   readonly label: string

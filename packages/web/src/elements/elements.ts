@@ -1,5 +1,7 @@
 // Elements that JSX has made, and their place in the document.
 
+export type Child = Node | string | number | boolean | null | undefined | readonly Child[]
+
 export function elementOf(node: Node): HTMLElement {
   if (!(node instanceof HTMLElement)) throw new TypeError("this is one element")
   return node
@@ -20,4 +22,12 @@ export function redraw(place: Element, ...content: readonly Node[]): void {
 export function rootOf(node: Node): Document | ShadowRoot | undefined {
   const root = node.getRootNode()
   return root instanceof Document || root instanceof ShadowRoot ? root : undefined
+}
+
+/** The button that had the focus is gone: what is there now begins with a title. */
+export function focusTitle(place: ParentNode): void {
+  const title = place.querySelector<HTMLElement>("h1, h2")
+  if (title === null) return
+  title.tabIndex = -1
+  title.focus({ preventScroll: true })
 }

@@ -2,8 +2,7 @@
 // are drawn once and change in few places, so they need nothing that compares trees.
 
 import { printable } from "@tallystick/proof"
-
-export type Child = Node | string | number | boolean | null | undefined | readonly Child[]
+import type { Child } from "./elements.ts"
 
 type Attribute = string | number | boolean | undefined | ((event: Event) => void)
 type Attributes = Readonly<Record<string, Attribute | Child>> & { readonly children?: Child }

@@ -2,14 +2,12 @@
 // and saved.
 
 import { ask, unreachable, type Told } from "../ask.ts"
-import { elementOf, redraw } from "../elements/elements.ts"
-import { Button } from "../parts/button.tsx"
-import { focusTitle } from "../parts/focus-title.ts"
+import { elementOf, redraw, focusTitle } from "../elements/elements.ts"
+import { Button, Print } from "../parts/button.tsx"
 import { Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
-import { Print } from "../parts/print.tsx"
 import { isHidden, isLinkOver, LinkOver, Notice, Refused } from "../parts/refused.tsx"
-import { sizeText } from "../parts/size.ts"
+import { sizeText } from "../parts/counted.ts"
 import { Text } from "../parts/text.tsx"
 import { apiUrl, pathParts, takeToken } from "../place.ts"
 import { save, saveIcon } from "../save.ts"

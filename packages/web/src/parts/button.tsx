@@ -1,5 +1,5 @@
-import type { Child } from "../elements/jsx-runtime.ts"
-import { Icon } from "./icon.tsx"
+import type { Child } from "../elements/elements.ts"
+import { Icon, printIcon } from "./icon.tsx"
 
 interface ButtonProps {
   /** `main`: the primary action of the page or dialog. `plain`: looks like a link. */
@@ -40,4 +40,24 @@ export function IconButton({ icon, label, id, onClick }: IconButtonProps) {
       <Icon of={icon} />
     </button>
   )
+}
+
+export function Print() {
+  return (
+    <button type="button" class="button wide-only" onClick={() => print()}>
+      <Icon of={printIcon} /> Print
+    </button>
+  )
+}
+
+/**
+ * For a button whose action waits for the service: it looks busy meanwhile, and another click does
+ * nothing.
+ */
+export function waiting(act: () => Promise<unknown>): (event: Event) => void {
+  return ({ currentTarget: button }) => {
+    if (!(button instanceof HTMLElement) || button.ariaBusy === "true") return
+    button.ariaBusy = "true"
+    void act().finally(() => (button.ariaBusy = null))
+  }
 }

@@ -1,7 +1,8 @@
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Hash } from "./hash.tsx"
-import { Icon, attentionIcon, checkIcon, crossIcon, noneIcon } from "./icon.tsx"
+import { Icon } from "./icon.tsx"
 import { Text } from "./text.tsx"
+import { toneIcons } from "./verdict.tsx"
 
 /** `undone`: an earlier check failed, or there was nothing to check. */
 export type CheckState = "intact" | "attention" | "broken" | "undone"
@@ -18,12 +19,6 @@ export interface CheckRow {
   readonly found?: string
 }
 
-const icons: Readonly<Record<CheckState, string>> = {
-  intact: checkIcon,
-  attention: attentionIcon,
-  broken: crossIcon,
-  undone: noneIcon,
-}
 const words: Readonly<Record<CheckState, string>> = {
   intact: "holds",
   attention: "not confirmed",
@@ -43,7 +38,8 @@ export function Checks({ rows, beside }: ChecksProps) {
       {rows.map((row) => (
         <li>
           <span class={`state ${row.state}`}>
-            <Icon of={icons[row.state]} /> <b>{row.name}</b>
+            <Icon of={row.state === "undone" ? toneIcons.neutral : toneIcons[row.state]} />{" "}
+            <b>{row.name}</b>
             <span class="unseen"> {words[row.state]}</span>
           </span>
           <p class={row.state === "undone" ? "quiet" : ""}>

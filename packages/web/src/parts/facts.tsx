@@ -1,4 +1,4 @@
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 
 /** Terms and values, without those that have no value. */
 export function Facts({

@@ -1,12 +1,11 @@
 // Forms: fields with labels above, and the error of the service next to the button.
 
 import type { Refusal, Told } from "../ask.ts"
-import { elementOf, redraw } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../elements/elements.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
-import { Icon, attentionIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
+import { State } from "./verdict.tsx"
 
 interface FieldProps {
   readonly name: string
@@ -182,23 +181,20 @@ interface RefusedLineProps {
 /** An error in one line: next to a button, in a list, or instead of a part. */
 export function RefusedLine({ refusal: { code, detail, requestId }, retry }: RefusedLineProps) {
   return (
-    <p class="state attention refused-line">
-      <Icon of={attentionIcon} />
-      <span>
-        <Text of={`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`} />{" "}
-        <Text
-          of={requestId === undefined ? code : `${code}, request ${requestId}`}
-          in="code"
-          class="quiet"
-        />
-        {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}{" "}
-        {retry !== undefined && (
-          <Button kind="plain" onClick={retry}>
-            Try again
-          </Button>
-        )}
-      </span>
-    </p>
+    <State in="p" class="refused-line" tone="attention">
+      <Text of={`${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`} />{" "}
+      <Text
+        of={requestId === undefined ? code : `${code}, request ${requestId}`}
+        in="code"
+        class="quiet"
+      />
+      {requestId !== undefined && <Copy text={requestId} label="Copy request id" />}{" "}
+      {retry !== undefined && (
+        <Button kind="plain" onClick={retry}>
+          Try again
+        </Button>
+      )}
+    </State>
   )
 }
 

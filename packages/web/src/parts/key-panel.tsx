@@ -1,18 +1,12 @@
 // One key of a log, and how a reader comes to trust it.
 
+import { publicKeyOf } from "../public-key.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
 import { Hash } from "./hash.tsx"
 import { Text } from "./text.tsx"
 
-interface KeyPanelProps {
-  readonly vkey: string
-  /** In hex. */
-  readonly publicKey: string
-  readonly trust: () => void
-}
-
-export function KeyPanel({ vkey, publicKey, trust }: KeyPanelProps) {
+export function KeyPanel({ vkey, trust }: { readonly vkey: string; readonly trust: () => void }) {
   return (
     <div class="panel small not-printed">
       <p>
@@ -20,7 +14,7 @@ export function KeyPanel({ vkey, publicKey, trust }: KeyPanelProps) {
         to you by another way: from a contract, an e-mail, or an earlier visit.
       </p>
       <p>
-        <Hash of={publicKey} />
+        <Hash of={publicKeyOf(vkey)} />
       </p>
       <p>
         <Text of={vkey} in="code" /> <Copy text={vkey} label="Copy key" />

@@ -1,5 +1,4 @@
-import { elementOf } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf, type Child } from "../elements/elements.ts"
 import { Icon, downIcon } from "./icon.tsx"
 
 interface MenuProps {

@@ -1,8 +1,7 @@
 // The frame of a page: bar, theme, and the main part.
 
 import { printable } from "@tallystick/proof"
-import { elementOf, redraw } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../elements/elements.ts"
 import { keepText } from "../kept.ts"
 import { Mark, ThemeIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"

@@ -1,6 +1,6 @@
 // The recorded content of an event: who did what to whom, and all the rest.
 
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { clockApart } from "./clock-apart.ts"
 import { LaneLetter } from "./lane.tsx"
 import type { Members, RecordedContent } from "./recorded-content.ts"

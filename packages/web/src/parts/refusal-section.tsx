@@ -1,7 +1,7 @@
 // An error section with given words.
 
 import type { Refusal } from "../ask.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Icon, retryIcon } from "./icon.tsx"
 import { Text } from "./text.tsx"
 import { Verdict } from "./verdict.tsx"

@@ -1,7 +1,7 @@
 // The error that is shown instead of content.
 
 import type { Refusal } from "../ask.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Copy } from "./copy.tsx"
 import { waitingIcon } from "./icon.tsx"
 import { RefusalSection, refusalWords } from "./refusal-section.tsx"

@@ -1,8 +1,7 @@
-import { redraw } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw, type Child } from "../elements/elements.ts"
 import { Button } from "./button.tsx"
 import { Copy } from "./copy.tsx"
-import { Icon, attentionIcon } from "./icon.tsx"
+import { State } from "./verdict.tsx"
 
 interface ShownOnceProps {
   readonly stored: () => void
@@ -15,12 +14,9 @@ export function ShownOnce({ stored, children }: ShownOnceProps) {
   return (
     <div class="secret">
       {children}
-      <p class="small soft state attention">
-        <Icon of={attentionIcon} />{" "}
-        <span>
-          <b role="alert" /> It is shown this once, and kept nowhere.
-        </span>
-      </p>
+      <State in="p" class="small" tone="attention">
+        <b role="alert" /> It is shown this once, and kept nowhere.
+      </State>
       <p class="actions">
         <Button kind="main" onClick={stored}>
           I stored it

@@ -1,6 +1,5 @@
 import type { Told } from "../ask.ts"
-import { redraw } from "../elements/elements.ts"
-import type { Child } from "../elements/jsx-runtime.ts"
+import { redraw, type Child } from "../elements/elements.ts"
 import { RefusedLine } from "./form.tsx"
 
 /** The last request of each place; answers to earlier ones are dropped. */

@@ -2,6 +2,7 @@
 
 import { elementOf } from "../elements/elements.ts"
 import { keepText } from "../kept.ts"
+import { dayMs, hourMs, minuteMs } from "./spans.ts"
 import { formatTime, formOf, TimeElement, type TimeForm, type TimeText } from "./time-element.tsx"
 
 /** `utc`, or anything else for the zone of the reader. */
@@ -53,3 +54,26 @@ export function ZoneToggle({ changed }: { readonly changed?: (() => void) | unde
   })
   return button
 }
+
+/** The date, followed by how long ago it was. */
+export function Ago({ at }: { readonly at: string }) {
+  return (
+    <span>
+      <Time at={at} form="date" /> <span class="quiet">{agoText(Date.now() - Date.parse(at))}</span>
+    </span>
+  )
+}
+
+function agoText(ms: number): string {
+  const [unit, length] = units.find(([, each]) => Math.abs(ms) >= each) ?? ["second", 1000]
+  const words = new Intl.RelativeTimeFormat("en-GB", { numeric: "auto" })
+  return unit === "second" ? "just now" : words.format(-Math.trunc(ms / length), unit)
+}
+
+const units = [
+  ["year", 365 * dayMs],
+  ["month", 30 * dayMs],
+  ["day", dayMs],
+  ["hour", hourMs],
+  ["minute", minuteMs],
+] as const

@@ -1,11 +1,11 @@
-// The verdict: a seal, one line, and an explanation.
+// What was found: a verdict with a seal, a title and an explanation; or a state in one line.
 
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon, noneIcon } from "./icon.tsx"
 
 export type Tone = "intact" | "attention" | "broken" | "neutral"
 
-const icons: Readonly<Record<Tone, string>> = {
+export const toneIcons: Readonly<Record<Tone, string>> = {
   intact: checkIcon,
   attention: attentionIcon,
   broken: crossIcon,
@@ -23,7 +23,7 @@ interface VerdictProps {
 
 export function Verdict({
   tone,
-  icon = icons[tone],
+  icon = toneIcons[tone],
   title,
   isPart = false,
   children,
@@ -38,5 +38,23 @@ export function Verdict({
         {children}
       </div>
     </div>
+  )
+}
+
+interface StateProps {
+  readonly tone: Tone
+  readonly icon?: string
+  /** The element around it. */
+  readonly in?: "p" | "span"
+  readonly class?: string
+  readonly children?: Child
+}
+
+export function State(props: StateProps) {
+  const { tone, icon = toneIcons[tone], in: Around = "span", class: more = "", children } = props
+  return (
+    <Around class={`state ${tone} ${more}`.trimEnd()}>
+      <Icon of={icon} /> <span>{children}</span>
+    </Around>
   )
 }

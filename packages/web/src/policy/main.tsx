@@ -5,12 +5,12 @@ import type { Policy, PolicyAnswer, PolicySection } from "@tallystick/client/wir
 import { askJson, type Refusal, type Told } from "../ask.ts"
 import { Copy } from "../parts/copy.tsx"
 import { Hash } from "../parts/hash.tsx"
-import { checkIcon, crossIcon, Icon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
-import { Print } from "../parts/print.tsx"
+import { Print } from "../parts/button.tsx"
 import { NotOpened, Skeleton } from "../parts/refused.tsx"
 import { Lines, Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
+import { State } from "../parts/verdict.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"
 import { Differences } from "./differences.tsx"
 import "../style/tokens.css"
@@ -97,21 +97,15 @@ function PolicyView({ read: { policy, holds }, newest, compared }: PolicyProps) 
         <p class="lead soft">
           Published on <Time at={publishedAt} />. A published version never changes.
         </p>
-        <p class={`state small ${holds ? "intact" : "broken"}`}>
-          <Icon of={holds ? checkIcon : crossIcon} />
-          <span>
-            {holds
-              ? "Its text hashes to what the server names, recomputed in this browser"
-              : "Its text does not hash to what the server names"}
-          </span>
-        </p>
+        <State in="p" class="small" tone={holds ? "intact" : "broken"}>
+          {holds
+            ? "Its text hashes to what the server names, recomputed in this browser"
+            : "Its text does not hash to what the server names"}
+        </State>
         {compared?.holds === false && (
-          <p class="state small broken">
-            <Icon of={crossIcon} />
-            <span>
-              The text of version {compared.policy.version} does not hash to what the server names
-            </span>
-          </p>
+          <State in="p" class="small" tone="broken">
+            The text of version {compared.policy.version} does not hash to what the server names
+          </State>
         )}
         <p class="policy-hash">
           <Hash of={sectionHash} /> <Copy text={sectionHash} label="Copy hash" />

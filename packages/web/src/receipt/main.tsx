@@ -3,7 +3,7 @@
 
 import { askText, type Refusal } from "../ask.ts"
 import { announce, openPage, type Page } from "../parts/page.tsx"
-import { Print } from "../parts/print.tsx"
+import { Print } from "../parts/button.tsx"
 import { NotOpened, Skeleton } from "../parts/refused.tsx"
 import { Text } from "../parts/text.tsx"
 import { apiUrl, pathParts, root, takeToken } from "../place.ts"

@@ -1,11 +1,10 @@
 // A receipt: the verdict first, then what was recorded, then each check.
 
-import type { Child } from "../elements/jsx-runtime.ts"
+import { focusTitle, type Child } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
 import { Checks, type CheckRow } from "../parts/checks.tsx"
 import { Copy } from "../parts/copy.tsx"
-import { number, numbered } from "../parts/counted.ts"
-import { focusTitle } from "../parts/focus-title.ts"
+import { number, numbered, sizeText } from "../parts/counted.ts"
 import { Facts } from "../parts/facts.tsx"
 import { Fold } from "../parts/fold.tsx"
 import { Hash } from "../parts/hash.tsx"
@@ -13,7 +12,6 @@ import { Icon, waitingIcon } from "../parts/icon.tsx"
 import { KeyPanel } from "../parts/key-panel.tsx"
 import { laneOf } from "../parts/lane.tsx"
 import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
-import { sizeText } from "../parts/size.ts"
 import { Text, Value } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
@@ -210,7 +208,7 @@ function ReceiptChecks({ reading }: { readonly reading: ReceiptReading }) {
   const panel =
     vkey === undefined || trusted !== undefined ? undefined : (
       <div id="key-panel" hidden>
-        <KeyPanel vkey={vkey} publicKey={publicKeyOf(vkey)} trust={() => trustKey(vkey)} />
+        <KeyPanel vkey={vkey} trust={() => trustKey(vkey)} />
       </div>
     )
   const beside = (row: CheckRow): Child => {

@@ -1,7 +1,7 @@
 // The result of checking a file.
 
 import type { CheckName, Finding, PackCheckName } from "@tallystick/proof"
-import type { Child } from "../elements/jsx-runtime.ts"
+import type { Child } from "../elements/elements.ts"
 import { Checks, type CheckRow, type CheckState } from "../parts/checks.tsx"
 import { counted, number, numbered } from "../parts/counted.ts"
 import { Facts } from "../parts/facts.tsx"
@@ -13,7 +13,6 @@ import { furtherRows, WhatWasRecorded } from "../parts/recorded.tsx"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { Verdict, type Tone } from "../parts/verdict.tsx"
-import { publicKeyOf } from "../public-key.ts"
 import { trust } from "../trusted-keys.ts"
 
 type Unsure = NonNullable<Finding["because"]>
@@ -74,7 +73,7 @@ function OneFinding({ of: finding, recorded }: FindingProps) {
       </Verdict>
       {checks.length > 0 && <Checks rows={rowsOf(finding)} />}
       {verdict === "unconfirmed" && typeof key === "string" && (
-        <KeyPanel vkey={key} publicKey={publicKeyOf(key)} trust={() => trust(key)} />
+        <KeyPanel vkey={key} trust={() => trust(key)} />
       )}
       {Object.keys(facts).length > 0 && (
         <div class="facts-of">

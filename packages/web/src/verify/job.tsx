@@ -1,12 +1,11 @@
 // One file of evidence on the page: its progress, then what was found.
 
 import { printable, type Finding } from "@tallystick/proof"
-import { elementOf, redraw } from "../elements/elements.ts"
+import { elementOf, redraw, focusTitle } from "../elements/elements.ts"
 import { Button } from "../parts/button.tsx"
-import { focusTitle } from "../parts/focus-title.ts"
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { announce } from "../parts/page.tsx"
-import { sizeText } from "../parts/size.ts"
+import { sizeText } from "../parts/counted.ts"
 import { Text } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { save, saveIcon } from "../save.ts"

@@ -2,10 +2,9 @@
 // service, and saved as one file that works without it.
 
 import { elementOf } from "../elements/elements.ts"
-import { Button } from "../parts/button.tsx"
+import { Button, Print } from "../parts/button.tsx"
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { openPage } from "../parts/page.tsx"
-import { Print } from "../parts/print.tsx"
 import { root } from "../place.ts"
 import { trustedKeys } from "../trusted-keys.ts"
 import { evidenceIn, evidenceOfFile, evidenceOfFolder, type Evidence } from "./evidence.ts"

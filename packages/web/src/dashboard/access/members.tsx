@@ -1,7 +1,7 @@
 // People who sign in here.
 
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
-import { confirm, openSecretForm } from "../../parts/form-dialog.tsx"
+import { confirm, openSecretForm } from "../../parts/dialog.tsx"
 import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { Secret } from "../../parts/secret.tsx"

@@ -1,12 +1,11 @@
 // Links that open one thing for somebody, for a limited time.
 
 import type { Token, TokenList } from "@tallystick/client/wire"
-import { Ago } from "../../parts/ago.tsx"
 import { Button } from "../../parts/button.tsx"
-import { confirm } from "../../parts/form-dialog.tsx"
+import { confirm } from "../../parts/dialog.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
-import { Time } from "../../parts/time.tsx"
+import { Time, Ago } from "../../parts/time.tsx"
 import { openActivityLink } from "../activity-link.tsx"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"

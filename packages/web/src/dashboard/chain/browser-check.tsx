@@ -2,8 +2,7 @@
 
 import type { Epochs, LogKeys } from "@tallystick/client/wire"
 import { askedTogether, invalid, type Told } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"

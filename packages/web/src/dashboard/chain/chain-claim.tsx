@@ -1,8 +1,7 @@
 // How far the chain is intact, in one line, and the map of it, made from the same data.
 
 import type { ChainState } from "@tallystick/client/wire"
-import { redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { redraw, type Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { crossIcon, Icon, sealIcon, waitingIcon } from "../../parts/icon.tsx"
 import { Refused } from "../../parts/refused.tsx"

@@ -2,10 +2,10 @@
 // check.
 
 import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import type { Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
-import { Notch, notchState } from "../../parts/notch.tsx"
+import { Notch, notchState } from "../../parts/lane.tsx"
 import { Text } from "../../parts/text.tsx"
 import { wholeChain, type Desk } from "../desk.ts"
 import { beginsLedger } from "../events/begins-ledger.ts"

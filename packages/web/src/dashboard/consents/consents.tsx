@@ -1,8 +1,7 @@
 // Consents: how many were given and withdrawn, and what one person agreed to, at any time.
 
 import type { ConsentCount, ConsentSummary } from "@tallystick/client/wire"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { showTold } from "../../parts/show-told.tsx"
 import { Table, type Column } from "../../parts/table.tsx"

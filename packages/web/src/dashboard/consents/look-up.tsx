@@ -3,19 +3,17 @@
 
 import type { ConsentState, ListedEntry, Pack } from "@tallystick/client/wire"
 import { elementOf, redraw } from "../../elements/elements.ts"
-import { Button } from "../../parts/button.tsx"
+import { Button, waiting } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"
 import { Fold } from "../../parts/fold.tsx"
 import { Choice, Field, Form, RefusedLine, textIn } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { attentionIcon, Icon } from "../../parts/icon.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Lines, Text, Value } from "../../parts/text.tsx"
 import { timeOfField } from "../../parts/time-field.ts"
 import { Time, isUtc } from "../../parts/time.tsx"
-import { Verdict, type Tone } from "../../parts/verdict.tsx"
-import { waiting } from "../../parts/waiting.ts"
+import { State, Verdict, type Tone } from "../../parts/verdict.tsx"
 import type { Desk } from "../desk.ts"
 import { everyProject } from "../every-item.ts"
 
@@ -193,12 +191,9 @@ function Shown({ of }: { readonly of: ConsentState }) {
   if (state === "none" || policyVersion === undefined) return <></>
   if (publishedAt === undefined || sections === undefined)
     return (
-      <p class="state attention">
-        <Icon of={attentionIcon} />
-        <span>
-          Version {policyVersion} was not published by then: the ledger has no text of it.
-        </span>
-      </p>
+      <State in="p" tone="attention">
+        Version {policyVersion} was not published by then: the ledger has no text of it.
+      </State>
     )
   const agreed = events.findLast(
     (entry) => entry.policyVersion === policyVersion && entry.action === givenAction,
@@ -206,12 +201,9 @@ function Shown({ of }: { readonly of: ConsentState }) {
   return (
     <>
       {agreed !== undefined && Date.parse(publishedAt) > Date.parse(agreed.timestamp) && (
-        <p class="state attention">
-          <Icon of={attentionIcon} />
-          <span>
-            Version {policyVersion} was published on <Time at={publishedAt} />, after they agreed.
-          </span>
-        </p>
+        <State in="p" tone="attention">
+          Version {policyVersion} was published on <Time at={publishedAt} />, after they agreed.
+        </State>
       )}
       <Fold
         id="policy-text"

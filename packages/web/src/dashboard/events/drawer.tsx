@@ -2,8 +2,7 @@
 
 import type { CreatedReceiptToken, ListedEntry } from "@tallystick/client/wire"
 import type { Refusal } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { Button, IconButton } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { number } from "../../parts/counted.ts"

@@ -13,7 +13,7 @@ import {
   rememberingDay,
   type LinePlaces,
 } from "./line-places.ts"
-import { showRowTerms } from "./row-terms.tsx"
+import { showRowTerms } from "./term-buttons.tsx"
 
 interface TableParts {
   readonly hrefOf: (sequence: number) => string

@@ -1,7 +1,7 @@
 // How far an entry is proven, drawn on the stick, and the difference if it is not what was
 // recorded.
 
-import type { Child } from "../../elements/jsx-runtime.ts"
+import type { Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { Icon, attentionIcon, checkIcon, crossIcon, pendingIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"

@@ -1,7 +1,7 @@
 // The layout of the explorer.
 
 import { Icon, filterIcon } from "../../parts/icon.tsx"
-import { Notch } from "../../parts/notch.tsx"
+import { Notch } from "../../parts/lane.tsx"
 import { lanes } from "./asked.ts"
 import type { Controls } from "./explorer-controls.tsx"
 import type { List } from "./explorer-list.tsx"

@@ -1,7 +1,7 @@
 // Downloads the matches as a file from the service.
 
 import { ask } from "../../ask.ts"
-import { CopyCurl } from "../../parts/curl.tsx"
+import { CopyCurl } from "../../parts/copy.tsx"
 import { openDialog } from "../../parts/dialog.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"

@@ -1,7 +1,6 @@
 // Metadata, with values before and after drawn as a difference.
 
-import { elementOf } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, type Child } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
 import { Text, Value } from "../../parts/text.tsx"

@@ -1,7 +1,7 @@
 // When, who, what and where, each with buttons to search for it and to exclude it.
 
 import type { ListedEntry, Party } from "@tallystick/client/wire"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import type { Child } from "../../elements/elements.ts"
 import { clockApart } from "../../parts/clock-apart.ts"
 import { Icon, historyIcon, waitingIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"

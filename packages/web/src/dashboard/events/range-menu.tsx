@@ -1,7 +1,7 @@
 // The range of time.
 
 import { elementOf, redraw } from "../../elements/elements.ts"
-import { openForm } from "../../parts/form-dialog.tsx"
+import { openForm } from "../../parts/dialog.tsx"
 import { Field } from "../../parts/form.tsx"
 import { Menu } from "../../parts/menu.tsx"
 import { timeIn, timeInField, zoneHint } from "../../parts/time-field.ts"

@@ -2,8 +2,8 @@
 
 import type { ChainState } from "@tallystick/client/wire"
 import { counted, number } from "../../parts/counted.ts"
-import { Icon, attentionIcon, checkIcon, crossIcon } from "../../parts/icon.tsx"
 import { timeText } from "../../parts/time.tsx"
+import { State, type Tone } from "../../parts/verdict.tsx"
 import type { Row, Rows } from "./rows.ts"
 
 interface SummaryProps {
@@ -23,9 +23,7 @@ export function Summary({ of: { all, total, refusal }, chain, lostAt }: SummaryP
       </span>
       {all.length > 0 && <RecomputedSentence rows={all} />}
       {lostAt !== undefined && (
-        <span class="state attention">
-          <Icon of={attentionIcon} /> Connection lost, showing {timeText(lostAt, "second")}
-        </span>
+        <State tone="attention">Connection lost, showing {timeText(lostAt, "second")}</State>
       )}
     </>
   )
@@ -40,24 +38,14 @@ export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) 
   const unchecked = count("unchecked")
   const some = (part: number): string =>
     `${number(part)} of ${number(all)} rows on this page ${part === 1 ? "is" : "are"}`
-  if (broken > 0) return <Sentence tone="broken" icon={crossIcon} text={`${some(broken)} broken`} />
-  if (unproven > 0)
-    return <Sentence tone="attention" icon={attentionIcon} text={`${some(unproven)} not checked`} />
+  const said = (tone: Tone, text: string): Node => (
+    <State tone={tone} class="recomputed">
+      {text}
+    </State>
+  )
+  if (broken > 0) return said("broken", `${some(broken)} broken`)
+  if (unproven > 0) return said("attention", `${some(unproven)} not checked`)
   if (unchecked > 0) return <span class="quiet">recomputing …</span>
   const rowsText = all === 1 ? "The one row" : `All ${number(all)} rows`
-  return <Sentence tone="intact" icon={checkIcon} text={`${rowsText} on this page recomputed`} />
-}
-
-interface SentenceProps {
-  readonly tone: string
-  readonly icon: string
-  readonly text: string
-}
-
-function Sentence({ tone, icon, text }: SentenceProps) {
-  return (
-    <span class={`state ${tone} recomputed`}>
-      <Icon of={icon} /> <span>{text}</span>
-    </span>
-  )
+  return said("intact", `${rowsText} on this page recomputed`)
 }

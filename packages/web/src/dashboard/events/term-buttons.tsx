@@ -1,7 +1,10 @@
 // Buttons next to a value: search for entries with it, or exclude them.
 
+import type { ListedEntry } from "@tallystick/client/wire"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { IconButton } from "../../parts/button.tsx"
 import { minusIcon, plusIcon } from "../../parts/icon.tsx"
+import { termText } from "./asked.ts"
 
 interface TermProps {
   readonly term: string
@@ -13,7 +16,7 @@ interface TermProps {
 export function Terms({
   term,
   find,
-}: Omit<TermProps, "term"> & { readonly term: string | undefined }) {
+}: Pick<TermProps, "find"> & { readonly term: string | undefined }) {
   if (term === undefined) return <></>
   return (
     <span class="terms">
@@ -22,7 +25,7 @@ export function Terms({
   )
 }
 
-export function TermButtons({ term, find }: TermProps) {
+function TermButtons({ term, find }: TermProps) {
   const [searches, excludes] = [`Search ${term}`, `Search without ${term}`]
   return (
     <>
@@ -30,4 +33,41 @@ export function TermButtons({ term, find }: TermProps) {
       <IconButton icon={minusIcon} label={excludes} onClick={() => find(`-${term}`)} />
     </>
   )
+}
+
+interface RowTermsParts {
+  readonly body: HTMLElement
+  readonly entryOf: (sequence: number) => ListedEntry | undefined
+  readonly find: (term: string) => void
+}
+
+const cells: readonly (readonly [cell: string, termOf: (entry: ListedEntry) => string])[] = [
+  [".who", ({ actor }) => termText("actor", actor.id)],
+  [".act", ({ action }) => termText("action", action)],
+  [".tgt", ({ target }) => termText("target", target.id)],
+]
+
+/**
+ * Shows the buttons in one row: the one under the pointer, or the focused one. Thousands of buttons
+ * would slow down both.
+ */
+export function showRowTerms({ body, entryOf, find }: RowTermsParts): void {
+  const places = cells.map(([cell, termOf]) => {
+    return { cell, termOf, node: elementOf(<span class="terms" />) }
+  })
+  const show = ({ target, type }: Event): void => {
+    const row = target instanceof Element ? target.closest<HTMLElement>("tr[data-sequence]") : null
+    if (row === null || places.every(({ node }) => row.contains(node))) return
+    // With the focus in a row, the buttons stay there, because rows move under a resting pointer.
+    const inUse = body.querySelector(":focus-visible")?.closest("tr")
+    if (type === "pointerover" && places.some(({ node }) => inUse?.contains(node))) return
+    const entry = entryOf(Number(row.dataset["sequence"]))
+    if (entry === undefined) return
+    for (const { cell, termOf, node } of places) {
+      redraw(node, <TermButtons term={termOf(entry)} find={find} />)
+      row.querySelector(cell)?.append(node)
+    }
+  }
+  body.addEventListener("pointerover", show)
+  body.addEventListener("focusin", show)
 }

@@ -8,16 +8,14 @@ import type {
 } from "@tallystick/client/wire"
 import { askedTogether } from "../../ask.ts"
 import { elementOf } from "../../elements/elements.ts"
-import { counted, number } from "../../parts/counted.ts"
+import { counted, number, sizeText } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { showTold } from "../../parts/show-told.tsx"
-import { sizeText } from "../../parts/size.ts"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
-import type { Desk } from "../desk.ts"
+import type { Desk, Part } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
-import type { Part } from "./part.ts"
 
 export function archivePart(desk: Desk): Part {
   const state = elementOf(<div aria-busy="true" />)

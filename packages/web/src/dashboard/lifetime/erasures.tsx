@@ -8,24 +8,21 @@ import type {
   NewErasure,
 } from "@tallystick/client/wire"
 import { invalid } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted, number } from "../../parts/counted.ts"
-import { openDialog } from "../../parts/dialog.tsx"
+import { openDialog, openForm } from "../../parts/dialog.tsx"
 import { Facts } from "../../parts/facts.tsx"
-import { openForm } from "../../parts/form-dialog.tsx"
 import { Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { checkIcon, Icon, pendingIcon, waitingIcon } from "../../parts/icon.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
-import type { Desk } from "../desk.ts"
+import type { Desk, Part } from "../desk.ts"
 import { forgetLists } from "../events/left-lists.ts"
 import { listedTable } from "../listed-table.tsx"
 import type { Place } from "../place.ts"
-import type { Part } from "./part.ts"
 
 /** How often the page checks whether an erasure is done. */
 const againMs = 2000

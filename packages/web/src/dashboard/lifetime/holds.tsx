@@ -4,16 +4,15 @@ import type { Hold, HoldList, NewHold } from "@tallystick/client/wire"
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
 import { counted } from "../../parts/counted.ts"
-import { openForm } from "../../parts/form-dialog.tsx"
+import { openForm } from "../../parts/dialog.tsx"
 import { Choice, Field, textIn } from "../../parts/form.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Below, type Column } from "../../parts/table.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { Made } from "../access/made.tsx"
-import type { Desk } from "../desk.ts"
+import type { Desk, Part } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
-import type { Part } from "./part.ts"
 
 export function holdsPart(desk: Desk): Part {
   const list = listedTable(desk, {

@@ -1,14 +1,13 @@
 // What happens to entries as they grow old: retention, holds, erasures, and the archive.
 
 import { elementOf } from "../../elements/elements.ts"
-import type { OpenView } from "../desk.ts"
+import type { OpenView, Part } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { NotAdmin } from "../not-found.tsx"
 import { Tabs } from "../tabs.tsx"
 import { archivePart } from "./archive.tsx"
 import { erasuresPart } from "./erasures.tsx"
 import { holdsPart } from "./holds.tsx"
-import type { Part } from "./part.ts"
 import { retentionPart } from "./retention.tsx"
 
 const parts = {

@@ -9,21 +9,19 @@ import type {
   Workspace,
 } from "@tallystick/client/wire"
 import { invalid, type Told } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { Button, IconButton } from "../../parts/button.tsx"
-import { counted, number } from "../../parts/counted.ts"
+import { counted, number, sizeText } from "../../parts/counted.ts"
 import { Check, Form } from "../../parts/form.tsx"
-import { attentionIcon, crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
+import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
-import { sizeText } from "../../parts/size.ts"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
-import type { Desk } from "../desk.ts"
+import { State } from "../../parts/verdict.tsx"
+import type { Desk, Part } from "../desk.ts"
 import { lanes } from "../events/asked.ts"
-import type { Part } from "./part.ts"
 
 export function retentionPart(desk: Desk): Part {
   const place = elementOf(<div />)
@@ -228,10 +226,9 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
       <Form action="Save the rules" submit={save} done={done}>
         {entries > 0 && (
           <>
-            <p class="state attention">
-              <Icon of={attentionIcon} />
-              <span>What has expired is destroyed within a day. Nobody can undo it.</span>
-            </p>
+            <State in="p" tone="attention">
+              What has expired is destroyed within a day. Nobody can undo it.
+            </State>
             <Check
               name="seen"
               label={`The contents of ${counted(entries, "entry", "entries")} may be destroyed for ever`}

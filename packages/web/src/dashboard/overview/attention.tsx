@@ -9,7 +9,7 @@ import { dayMs, hourMs, weekMs } from "../../parts/spans.ts"
 import { verdictOf } from "../chain/chain-verdict.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { everyKey } from "../every-item.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import type { Child } from "../../elements/elements.ts"
 import { part, type Part } from "./part.tsx"
 
 interface Concern {

@@ -2,7 +2,7 @@
 
 import type { EventsPage, FieldValues, ListedEntry } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
-import { Notch, notchState } from "../../parts/notch.tsx"
+import { Notch, notchState } from "../../parts/lane.tsx"
 import { Text } from "../../parts/text.tsx"
 import { isToday, Time } from "../../parts/time.tsx"
 import { weekMs } from "../../parts/spans.ts"

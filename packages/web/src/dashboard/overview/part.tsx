@@ -1,8 +1,7 @@
 // A part of the overview, which loads itself and shows its own errors.
 
 import type { Told } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { showTold } from "../../parts/show-told.tsx"
 
 export interface Part {

@@ -7,10 +7,11 @@ import { counted, number } from "../../parts/counted.ts"
 import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { checkIcon, Icon, waitingIcon } from "../../parts/icon.tsx"
+import { waitingIcon } from "../../parts/icon.tsx"
 import { Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
+import { State } from "../../parts/verdict.tsx"
 import { root } from "../../place.ts"
 import { tokenColumns } from "../access/tokens.tsx"
 import type { Desk, View } from "../desk.ts"
@@ -87,7 +88,16 @@ function Head({ desk, pack, changed }: HeadProps) {
       </p>
       <Facts
         rows={[
-          ["State", <State isSealed={sequence !== undefined} />],
+          [
+            "State",
+            sequence === undefined ? (
+              <State tone="neutral" icon={waitingIcon} class="quiet">
+                recorded; its first download seals it
+              </State>
+            ) : (
+              <State tone="intact">sealed</State>
+            ),
+          ],
           [
             "Recorded as",
             sequence && (
@@ -127,21 +137,6 @@ function Head({ desk, pack, changed }: HeadProps) {
         </p>
       </Fold>
     </>
-  )
-}
-
-/** Shows whether a checkpoint covers the entry with its hash, so that the pack proves itself. */
-function State({ isSealed }: { readonly isSealed: boolean }) {
-  if (!isSealed)
-    return (
-      <span class="state quiet">
-        <Icon of={waitingIcon} /> recorded; its first download seals it
-      </span>
-    )
-  return (
-    <span class="state intact">
-      <Icon of={checkIcon} /> sealed
-    </span>
   )
 }
 

@@ -1,11 +1,9 @@
 // One person, in four steps. Each keeps its state while another is shown.
 
-import { elementOf, redraw } from "../../elements/elements.ts"
-import type { Child } from "../../elements/jsx-runtime.ts"
-import { Button } from "../../parts/button.tsx"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
+import { Button, waiting } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Text } from "../../parts/text.tsx"
-import { waiting } from "../../parts/waiting.ts"
 import { openActivityLink } from "../activity-link.tsx"
 import { Tabs } from "../tabs.tsx"
 import type { Desk } from "../desk.ts"

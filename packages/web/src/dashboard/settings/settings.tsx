@@ -4,7 +4,7 @@ import type { Phrase, Project, ProjectList, Workspace } from "@tallystick/client
 import { invalid } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button } from "../../parts/button.tsx"
-import { openForm } from "../../parts/form-dialog.tsx"
+import { openForm } from "../../parts/dialog.tsx"
 import { Check, Choice, Field, Form, textIn } from "../../parts/form.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"

@@ -3,16 +3,15 @@
 import type { Readiness, System } from "@tallystick/client/wire"
 import { askJson } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"
-import { counted, number } from "../../parts/counted.ts"
-import { Ago } from "../../parts/ago.tsx"
+import { counted, number, sizeText } from "../../parts/counted.ts"
+import { Ago } from "../../parts/time.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
-import { attentionIcon, checkIcon, Icon } from "../../parts/icon.tsx"
 import { Notice, Refused, Skeleton } from "../../parts/refused.tsx"
 import { Table } from "../../parts/table.tsx"
-import { sizeText } from "../../parts/size.ts"
 import { Lines, Text } from "../../parts/text.tsx"
+import { State } from "../../parts/verdict.tsx"
 import { root } from "../../place.ts"
 import type { OpenView } from "../desk.ts"
 import { linkTo } from "../place.ts"
@@ -61,17 +60,14 @@ function Whole({ system, ready }: WholeProps) {
           Tallystick {version} on Node {node}, since <Ago at={startedAt} />.
         </p>
         {broken.length > 0 && (
-          <p class="state broken">
-            <Icon of={attentionIcon} />
-            <span>
-              Broken chains:{" "}
-              {broken.map((id) => (
-                <a href={linkTo(id, ["chain"])}>
-                  <Text of={id} />{" "}
-                </a>
-              ))}
-            </span>
-          </p>
+          <State in="p" tone="broken">
+            Broken chains:{" "}
+            {broken.map((id) => (
+              <a href={linkTo(id, ["chain"])}>
+                <Text of={id} />{" "}
+              </a>
+            ))}
+          </State>
         )}
         <Checks ready={ready} />
       </section>
@@ -182,10 +178,7 @@ function Checks({ ready }: { readonly ready: Readiness | undefined }) {
       rows={(ready?.checks ?? []).map(({ name, ok, detail }) => [
         `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
         <>
-          <span class={`state ${ok ? "intact" : "attention"}`}>
-            <Icon of={ok ? checkIcon : attentionIcon} />
-            <span>{ok ? "good" : "look"}</span>
-          </span>
+          <State tone={ok ? "intact" : "attention"}>{ok ? "good" : "look"}</State>
           {detail !== undefined && <Text of={detail} />}
         </>,
       ])}
