@@ -3,6 +3,7 @@
 import type { ConsentCount, ConsentSummary } from "@tallystick/client/wire"
 import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
@@ -11,7 +12,6 @@ import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { projectChoice } from "../project-choice.tsx"
 import { Tabs } from "../tabs.tsx"
-import { DayChart } from "./day-chart.tsx"
 import { ConsentLookUp } from "./look-up.tsx"
 
 export const openConsents: OpenView = (desk, place) => {
@@ -127,7 +127,12 @@ function Counts({ of, desk }: { readonly of: ConsentSummary; readonly desk: Desk
       <p class="counts">
         <b>{number(given)}</b> given, <b>{number(withdrawn)}</b> withdrawn
       </p>
-      <DayChart of={days} />
+      <Fold id="consents-by-day" open={days.length <= 7} title="By day" beside="of UTC">
+        <Table
+          columns={[{ name: "Day", isPlain: true, draw: ({ day }) => day }, ...counts]}
+          items={days.toReversed()}
+        />
+      </Fold>
       <div class="two">
         <div>
           <Table

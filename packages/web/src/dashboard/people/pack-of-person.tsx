@@ -1,5 +1,5 @@
 // A pack of everything that a person did and that was done to them. These are two searches, so
-// their entries are gathered here, and the pack names their receipts. A long history is several packs.
+// their entries are gathered here, and the pack names their receipts.
 
 import type { Pack } from "@tallystick/client/wire"
 import { invalid, type Told } from "../../ask.ts"
@@ -8,31 +8,22 @@ import { counted } from "../../parts/counted.ts"
 import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk } from "../desk.ts"
 import { loadHistory, sidesOf } from "../things/both-sides.ts"
-import { packMaking, packReceiptsMax, packsOf } from "./packs-of.ts"
 
-const packsMax = 10
-/** With “, 10 of 10” behind it, it is as long as the service takes. */
-const titleMax = 190
+/** The service's limit. */
+const packReceiptsMax = 10_000
 
 export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: string }) {
   const status = elementOf(<p class="soft small" role="status" />)
-  let receipts: readonly string[] = []
-  const making = packMaking(desk)
-  const submit = async (values: FormData): Promise<Told<readonly Pack[]>> => {
-    if (!making.isBegun()) {
-      const gathered = await gather(desk, id, (count) =>
-        redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
-      )
-      if (!gathered.ok) return gathered
-      receipts = gathered.value
-    }
-    return making.makeRest(packsOf(textIn(values, "title") ?? "", receipts), (count, all) =>
-      redraw(status, <>{`${count} of ${counted(all, "pack", "packs")} made`}</>),
+  const submit = async (values: FormData): Promise<Told<Pack>> => {
+    const gathered = await gather(desk, id, (count) =>
+      redraw(status, <>{counted(count, "entry", "entries")} gathered</>),
     )
+    if (!gathered.ok) return gathered
+    const pack = { title: textIn(values, "title"), receiptIds: gathered.value }
+    return desk.send<Pack>("POST", ["evidence-packs"], pack)
   }
-  const open = ([first, ...more]: readonly Pack[]): void => {
-    const only = more.length === 0 && first !== undefined ? [first.packId] : []
-    const href = desk.link(["packs", ...only])
+  const open = ({ packId }: Pack): void => {
+    const href = desk.link(["packs", packId])
     // The reader may have gone on to something else.
     if (status.isConnected) desk.go(href)
     else redraw(status, <a href={href}>The pack is made</a>)
@@ -42,15 +33,14 @@ export function PackOfPerson({ desk, id }: { readonly desk: Desk; readonly id: s
       <h2>All of it, to keep</h2>
       <p class="soft">
         A pack of every entry of the history that you may read. Whoever has it checks it without
-        this service, and reads the names and e-mails of everybody in it: those of others, too. More
-        than 10,000 entries are several packs.
+        this service, and reads the names and e-mails of everybody in it: those of others, too.
       </p>
       <Form action="Make the pack" submit={submit} done={open}>
         <Field
           name="title"
           label="Title"
-          value={`What is known of ${id}`.slice(0, titleMax)}
-          maxLength={titleMax}
+          value={`What is known of ${id}`.slice(0, 200)}
+          maxLength={200}
         />
         {status}
       </Form>
@@ -70,8 +60,8 @@ async function gather(
     if (!told.ok) return told
     receiptIds.push(...told.value.events.map(({ receipt }) => receipt))
     tell(receiptIds.length)
-    if (receiptIds.length > packsMax * packReceiptsMax)
-      return invalid("these are more than 100,000 entries: make packs of searches under Events")
+    if (receiptIds.length > packReceiptsMax)
+      return invalid("these are more than 10,000 entries: make packs of searches under Events")
     if (!told.value.hasMore) break
     cursor = told.value.nextCursor
   }
