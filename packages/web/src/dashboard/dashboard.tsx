@@ -1,7 +1,7 @@
 // A single-page application. The address says what is shown.
 
 import type { Session } from "@tallystick/client/wire"
-import { ask, type Refusal } from "../ask.ts"
+import { ask } from "../ask.ts"
 import { keepText } from "../kept.ts"
 import { showCutText } from "../parts/cut-text.ts"
 import { closeDialogs, isHeld, leaveDialogs, openDialog, asksBefore } from "../parts/dialog.tsx"
@@ -250,13 +250,12 @@ async function signOut(leave: () => void, working: Desk["working"]): Promise<voi
   working(true)
   const answer = await ask(new URL("v1/session", root), { method: "DELETE" })
   working(false)
-  if (!answer.ok && !isSignedOut(answer.refusal)) return openNotSignedOut(answer.refusal)
+  if (!answer.ok && !isSignedOut(answer.refusal)) {
+    const { refusal } = answer
+    return openDialog("You are still signed in", () => <RefusedLine refusal={refusal} />)
+  }
   history.replaceState(null, "", new URL("ui", root))
   leave()
-}
-
-function openNotSignedOut(refusal: Refusal): void {
-  openDialog("You are still signed in", () => <RefusedLine refusal={refusal} />)
 }
 
 function viewOf({ page }: Place): OpenView {

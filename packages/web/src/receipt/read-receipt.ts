@@ -152,6 +152,14 @@ function checksOf(verdict: Verdict, vkey: string | undefined, steps: number): re
   const state = (group: keyof typeof groups): CheckState => stateOf(checks, groups[group])
   const wrong = verdict.verdict === "refuted" ? verdict : undefined
   const differs = (group: keyof typeof groups) => differenceIn(wrong, checks, groups[group])
+  const row = (name: keyof typeof groups, says: string, hash?: string): CheckRow => ({
+    name,
+    state: state(name),
+    says,
+    ...(hash !== undefined && { hash }),
+    ...recomputed(state(name)),
+    ...differs(name),
+  })
   const size = checkpoint && number(checkpoint.size)
   const content = state("Content")
   const isGone = content === "intact" && verdict.content === undefined
@@ -168,22 +176,12 @@ function checksOf(verdict: Verdict, vkey: string | undefined, steps: number): re
       ...linkRow(verdict, content, state("Link")),
       ...differs("Link"),
     },
-    {
-      name: "Inclusion",
-      state: state("Inclusion"),
-      says: inclusionSentence(verdict, state("Inclusion"), steps, size),
-      ...(checkpoint && { hash: toHex(checkpoint.root) }),
-      ...recomputed(state("Inclusion")),
-      ...differs("Inclusion"),
-    },
-    {
-      name: "Signature",
-      state: state("Signature"),
-      says: signatureSentence(state("Signature"), signer),
-      ...(signer !== undefined && { hash: publicKeyOf(signer) }),
-      ...recomputed(state("Signature")),
-      ...differs("Signature"),
-    },
+    row(
+      "Inclusion",
+      inclusionSentence(verdict, state("Inclusion"), steps, size),
+      checkpoint && toHex(checkpoint.root),
+    ),
+    row("Signature", signatureSentence(state("Signature"), signer), signer && publicKeyOf(signer)),
     ...(state("Server") === "broken"
       ? [
           {

@@ -2,25 +2,21 @@
 
 import type { Row } from "./rows.ts"
 
-/** The name of an actor. Ids are compared without regard to case, as searches do. */
-export type NameOf = (id: string) => string | undefined
+/** Ids are compared without regard to case, as searches do. */
+export type NameOf = ActorNames["nameOf"]
 
-export interface ActorNames {
-  learn(rows: readonly Row[]): void
-  readonly nameOf: NameOf
-  idsOf(text: string): readonly string[]
-}
+export type ActorNames = ReturnType<typeof createActorNames>
 
-export function createActorNames(): ActorNames {
+export function createActorNames() {
   const names = new Map<string, string>()
   return {
-    learn(rows) {
+    learn(rows: readonly Row[]): void {
       for (const { entry } of rows.toReversed())
         if (typeof entry?.actor.name === "string")
           names.set(entry.actor.id.toLowerCase(), entry.actor.name)
     },
-    nameOf: (id) => names.get(id.toLowerCase()),
-    idsOf: (text) =>
+    nameOf: (id: string): string | undefined => names.get(id.toLowerCase()),
+    idsOf: (text: string): readonly string[] =>
       [...names.keys()].filter((id) => names.get(id)?.toLowerCase().includes(text.toLowerCase())),
   }
 }

@@ -26,9 +26,13 @@ const announceMs = 10_000
 const recountMs = 10_000
 
 export function createArrivals({ desk, isAway, add, changed, recount }: ArrivalsParts) {
-  let isLive = false
-  let waiting = 0
-  let lostAt: Date | undefined
+  const now = {
+    isLive: false,
+    /** Entries that are not shown yet. */
+    waiting: 0,
+    /** Since when the service cannot be reached. */
+    lostAt: undefined as Date | undefined,
+  }
   let stop = (): void => {}
   let gathered: ListedEntry[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -45,25 +49,25 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     timer = undefined
     const entries = gathered.toReversed()
     gathered = []
-    const now = performance.now()
-    if (now - second.at > 1000) second = { at: now, count: 0 }
+    const at = performance.now()
+    if (at - second.at > 1000) second = { at, count: 0 }
     second.count += entries.length
     const isTooFast = second.count > shownPerSecondMax
-    if (isLive && waiting === 0 && !isTooFast && !isAway()) add(entries)
+    if (now.isLive && now.waiting === 0 && !isTooFast && !isAway()) add(entries)
     else {
-      waiting += entries.length
+      now.waiting += entries.length
       changed()
     }
-    say(entries.length, now)
+    say(entries.length, at)
     recounting ??= setTimeout(() => {
       recounting = undefined
-      if (isLive) recount()
+      if (now.isLive) recount()
     }, recountMs)
   }
 
   function connected(isConnected: boolean): void {
-    if (isConnected === (lostAt === undefined)) return
-    lostAt = isConnected ? undefined : new Date()
+    if (isConnected === (now.lostAt === undefined)) return
+    now.lostAt = isConnected ? undefined : new Date()
     changed()
   }
 
@@ -75,34 +79,20 @@ export function createArrivals({ desk, isAway, add, changed, recount }: Arrivals
     gathered = []
   }
 
-  return {
-    get isLive() {
-      return isLive
-    },
-    get waiting() {
-      return waiting
-    },
-    /** Since when the service cannot be reached. */
-    get lostAt() {
-      return lostAt
-    },
+  const state: Readonly<typeof now> = now
+  return Object.assign(state, {
     /** Counts the matches of the filter from an entry on. */
     follow(after: number, filter: Query): void {
       end()
-      waiting = 0
-      stop = followFeed({
-        after,
-        heard,
-        connected,
-        ...waysTo(desk, filter),
-      })
+      now.waiting = 0
+      stop = followFeed({ after, heard, connected, ...waysTo(desk, filter) })
     },
     setLive(wanted: boolean): void {
-      isLive = wanted
+      now.isLive = wanted
       changed()
     },
     stop: end,
-  }
+  })
 }
 
 function waysTo(desk: Desk, filter: Query): Pick<FeedParts, "poll" | "url"> {

@@ -46,18 +46,9 @@ export function createExplorerEntry(parts: EntryParts) {
 
 export type ExplorerEntry = ReturnType<typeof createExplorerEntry>
 
-interface EntryPanel {
-  /** Its sequence, if the address has it. */
-  readonly sequence: number | undefined
-  readonly isOpen: boolean
-  readonly entry: ListedEntry | undefined
-  /** Opens an entry by its sequence, receipt or event id; undefined closes the drawer. */
-  show(name: string | undefined): void
-  /** Repeats a failed request when the service answers again. */
-  again(): void
-}
+type EntryPanel = ReturnType<typeof createEntryPanel>
 
-function createEntryPanel(parts: EntryParts, drawer: Drawer): EntryPanel {
+function createEntryPanel(parts: EntryParts, drawer: Drawer) {
   const { desk, recomputer, place, address } = parts
   let shown: string | undefined
   let entry: ListedEntry | undefined
@@ -79,6 +70,7 @@ function createEntryPanel(parts: EntryParts, drawer: Drawer): EntryPanel {
     drawer.show({ ...told.value, found })
   }
   return {
+    /** Its sequence, if the address has it. */
     get sequence() {
       return shown !== undefined && /^\d+$/.test(shown) ? Number(shown) : undefined
     },
@@ -88,7 +80,8 @@ function createEntryPanel(parts: EntryParts, drawer: Drawer): EntryPanel {
     get entry() {
       return entry
     },
-    show(name) {
+    /** Opens an entry by its sequence, receipt or event id; undefined closes the drawer. */
+    show(name: string | undefined): void {
       if (name === shown) return
       const isFirst = shown === undefined
       shown = name
@@ -102,7 +95,8 @@ function createEntryPanel(parts: EntryParts, drawer: Drawer): EntryPanel {
       }
       void load(name)
     },
-    again() {
+    /** Repeats a failed request when the service answers again. */
+    again(): void {
       const isBack = desk.chain.refusal() === undefined
       if (isCutOff && isBack && shown !== undefined) void load(shown)
     },

@@ -2,7 +2,7 @@
 
 import type { ChainState, EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import { elementOf, redraw } from "../../elements/elements.ts"
+import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { Button, IconButton } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { RefusedLine } from "../../parts/form.tsx"
@@ -31,10 +31,7 @@ interface FacetsParts {
   readonly nameOf: NameOf
 }
 
-interface Value {
-  readonly value: string
-  readonly count: number
-}
+type Value = FieldValues["values"][number]
 
 const fields = [
   { field: "lane", name: "Lane", isOpen: true },
@@ -56,12 +53,9 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
   const facets = fields.map(({ field, name, isOpen }) => {
     const place = elementOf(<div />)
     const fold = elementOf(
-      <details id={`facet-${field}`} open={isOpen}>
-        <summary>
-          {name} <Icon of={downIcon} />
-        </summary>
+      <Facet field={field} title={name} open={isOpen}>
         {place}
-      </details>,
+      </Facet>,
     )
     let counted = -1
     const look = async (): Promise<void> => {
@@ -88,24 +82,15 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
       <IconButton icon={crossIcon} label="Close filters" onClick={() => node.hidePopover()} />
     </header>,
     ...facets.map(({ fold }) => fold),
-    <details id="facet-integrity" open>
-      <summary>
-        <span>
-          Integrity <span class="quiet">of the whole ledger</span>
-        </span>{" "}
-        <Icon of={downIcon} />
-      </summary>
+    <Facet field="integrity" title="Integrity" beside="of the whole ledger" open>
       {chain}
       <label>
         {system} <span>the ledger’s own entries</span>
       </label>
-    </details>,
-    <details id="facet-saved">
-      <summary>
-        Saved searches <Icon of={downIcon} />
-      </summary>
+    </Facet>,
+    <Facet field="saved" title="Saved searches">
       {saved}
-    </details>,
+    </Facet>,
   )
   const drawSaved = (): void =>
     redraw(saved, <Saved now={asked?.text ?? ""} search={search} changed={drawSaved} />)
@@ -126,6 +111,29 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
     showChain: (state: ChainState) =>
       redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
   }
+}
+
+interface FacetProps {
+  readonly field: string
+  readonly title: string
+  /** After the title, in quiet ink. */
+  readonly beside?: string
+  readonly open?: boolean
+  readonly children?: Child
+}
+
+function Facet({ field, title, beside, open = false, children }: FacetProps) {
+  return (
+    <details id={`facet-${field}`} open={open}>
+      <summary>
+        <span>
+          {title} {beside !== undefined && <span class="quiet">{beside}</span>}
+        </span>{" "}
+        <Icon of={downIcon} />
+      </summary>
+      {children}
+    </details>
+  )
 }
 
 /** Counted without the terms of the field itself, so that the other choices are shown. */

@@ -19,57 +19,53 @@ interface FindingParts {
 
 export type Finding = ReturnType<typeof createFinding>
 
+interface FindingState {
+  asked: Asked
+  /** When it was asked, and with which parameters. */
+  at: Date
+  filter: Query
+  rows: Rows | undefined
+  /** Where the page was when this list was left, if the reader came back to it. */
+  top: number | undefined
+}
+
 export function createFinding(parts: FindingParts, first: Asked) {
   const { desk, recomputer, found, changed } = parts
-  let asked = first
-  let at = new Date()
-  let filter: Query = {}
-  let rows: Rows | undefined
+  const now: FindingState = {
+    asked: first,
+    at: new Date(),
+    filter: {},
+    rows: undefined,
+    top: undefined,
+  }
   let coming: Rows | undefined
-  let top: number | undefined
   const names = createActorNames()
   function changedIn(which: Rows): void {
     if (which === coming) {
-      rows = which
+      now.rows = which
       coming = undefined
       desk.working(false)
       found()
     }
-    if (which !== rows) return
+    if (which !== now.rows) return
     names.learn(which.all)
     changed()
   }
   const leave = (): void => {
-    if (rows !== undefined) keepList(desk, nameOf(asked), rows)
+    if (now.rows !== undefined) keepList(desk, nameOf(now.asked), now.rows)
   }
-  return {
-    get asked() {
-      return asked
-    },
-    get at() {
-      return at
-    },
-    get filter() {
-      return filter
-    },
-    get rows() {
-      return rows
-    },
+  const state: Readonly<FindingState> = now
+  return Object.assign(state, {
     names,
-    /** Where the page was when this list was left, if the reader came back to it. */
-    get top() {
-      return top
-    },
-    ask(next: Asked, isBack = false): void {
+    ask(asked: Asked, isBack = false): void {
       leave()
-      asked = next
-      at = new Date()
+      const at = new Date()
       const left = isBack ? leftList(desk, nameOf(asked)) : undefined
-      top = left?.top
-      const asks = (filter = filterOf(asked, at))
+      const filter = filterOf(asked, at)
+      Object.assign(now, { asked, at, filter, top: left?.top })
       const made = createRows({
         load: (cursor, limit) =>
-          desk.get<EventsPage>(["events"], { ...asks, cursor, limit, include: "proof" }),
+          desk.get<EventsPage>(["events"], { ...filter, cursor, limit, include: "proof" }),
         recompute: (entries) => recomputer.recompute(entries),
         ...(left && { left: left.rows }),
         changed: () => changedIn(made),
@@ -82,16 +78,16 @@ export function createFinding(parts: FindingParts, first: Asked) {
     close(): void {
       leave()
       if (coming !== undefined) desk.working(false)
-      rows = coming = undefined
+      now.rows = coming = undefined
     },
     /** The values that entries of the range have in a field. */
     values: (field: string) =>
       desk.get<FieldValues>(["events", "values"], {
-        ...filterOf({ ...asked, text: "" }, at),
+        ...filterOf({ ...now.asked, text: "" }, now.at),
         field,
         limit: 50,
       }),
-  }
+  })
 }
 
 function nameOf(asked: Asked): string {
