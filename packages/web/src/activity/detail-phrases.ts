@@ -1,5 +1,3 @@
-// The words of the details of an entry.
-
 import { copyWords } from "../parts/copy.tsx"
 
 export const englishDetails = {

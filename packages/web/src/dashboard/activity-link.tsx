@@ -13,7 +13,6 @@ import { openLinkDialog } from "./link-dialog.tsx"
 const title = "Link to a person's activity"
 
 interface ActivityLink {
-  /** The person, if known already. */
   readonly subject?: string
   /** The types of the person in entries; by default the usual ones. */
   readonly types?: readonly string[]

@@ -1,5 +1,3 @@
-// Signing in, and setting up an account with a link.
-
 import type { Session } from "@tallystick/client/wire"
 import { askJson, type Told } from "../ask.ts"
 import type { Child } from "../elements/elements.ts"

@@ -19,14 +19,12 @@ const lifetimes: readonly (readonly [seconds: number, text: string])[] = [
 interface LinkDialog<Created> {
   readonly title: string
   readonly children?: Child
-  /** The endpoint that makes it. */
   readonly path: readonly string[]
   readonly bodyOf?: (values: FormData) => object
   readonly note?: string | undefined
   readonly daysUsual: number
   readonly daysMax: number
   readonly address: (created: Created) => string
-  /** What the link allows. */
   readonly opens: Child
   readonly made?: (() => void) | undefined
 }

@@ -14,7 +14,6 @@ interface ListParts<List, Item> {
   readonly itemsOf: (list: List) => readonly Item[]
   /** `reload`: an item was added or removed. */
   readonly columns: (reload: () => void) => readonly Column<Item>[]
-  /** For items that have ended: revoked or expired. */
   readonly isOver?: (item: Item) => boolean
   readonly empty: string
   /** The text by which an item is found. */

@@ -1,5 +1,3 @@
-// The dashboard, for people who sign in.
-
 // Imported first, so that the styles of a page come after those that all pages share.
 import "../style/tokens.css"
 import "../style/base.css"

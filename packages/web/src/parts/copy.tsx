@@ -9,7 +9,6 @@ interface CopyProps {
   readonly text: string | (() => string)
   /** The label: `Copy receipt id`. */
   readonly label: string
-  /** With its label beside the icon. */
   readonly isWide?: boolean
   readonly words?: Readonly<typeof copyWords>
 }

@@ -1,5 +1,3 @@
-// An error section with given words.
-
 import type { Refusal } from "../ask.ts"
 import type { Child } from "../elements/elements.ts"
 import { Icon, retryIcon } from "./icon.tsx"

@@ -28,7 +28,6 @@ export function ShownOnce({ stored, children }: ShownOnceProps) {
 
 interface SecretProps extends ShownOnceProps {
   readonly secret: string
-  /** The label: `Copy key`. */
   readonly label: string
 }
 

@@ -38,7 +38,6 @@ export function Unseen({ of, after = " " }: UnseenProps) {
   )
 }
 
-/** A value of any kind, as text. */
 export function Value({ of: value }: { readonly of: unknown }) {
   return <Text of={typeof value === "string" ? value : (JSON.stringify(value) ?? "")} />
 }

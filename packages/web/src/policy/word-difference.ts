@@ -1,5 +1,3 @@
-// Finds the added and removed words of a text.
-
 export interface Stretch {
   readonly is: "kept" | "added" | "removed"
   readonly text: string

@@ -1,5 +1,3 @@
-// Runs a check in a worker.
-
 import type { Evidence, Report } from "./evidence.ts"
 
 interface Running {

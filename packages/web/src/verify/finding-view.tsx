@@ -1,5 +1,3 @@
-// The result of checking a file.
-
 import type { CheckName, Finding, PackCheckName } from "@tallystick/proof"
 import type { Child } from "../elements/elements.ts"
 import { Checks, type CheckRow, type CheckState } from "../parts/checks.tsx"

@@ -1,5 +1,3 @@
-// The entries of a pack.
-
 import { number } from "../parts/counted.ts"
 import { LaneLetter } from "../parts/lane.tsx"
 import { Party } from "../parts/recorded.tsx"

@@ -1,5 +1,3 @@
-// Who has access: API keys, scoped links, and members.
-
 import { elementOf } from "../../elements/elements.ts"
 import type { OpenView } from "../desk.ts"
 import { NotAdmin } from "../not-found.tsx"

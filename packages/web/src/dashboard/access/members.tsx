@@ -1,5 +1,3 @@
-// People who sign in here.
-
 import type { InvitedMember, Member, MemberList } from "@tallystick/client/wire"
 import { confirm, openSecretForm } from "../../parts/dialog.tsx"
 import { Choice, Field, textIn } from "../../parts/form.tsx"

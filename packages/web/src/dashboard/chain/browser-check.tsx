@@ -1,5 +1,3 @@
-// A check of the chain in this browser, recomputed from the records.
-
 import type { Epochs, LogKeys } from "@tallystick/client/wire"
 import { askedTogether, invalid, type Told } from "../../ask.ts"
 import { elementOf, redraw, type Child } from "../../elements/elements.ts"

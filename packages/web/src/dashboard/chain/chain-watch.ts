@@ -64,7 +64,6 @@ export function watchChain(get: Desk["get"]) {
       } else faults = [...faults, { ...found, foundAt: at, isHere: true }]
       tell()
     },
-    /** Why the last request failed. */
     refusal: () => refusal,
     /** Calls `changed` after each answer, until the returned function is called. */
     watch: (changed: () => void) => {

@@ -1,5 +1,3 @@
-// Checks a chain in a worker.
-
 import {
   compareKept,
   verifyChain,

@@ -282,7 +282,6 @@ export async function compareKept(
   return verifyConsistency(size, root, part.size, part.root, proof) ? "same log" : "other log"
 }
 
-/** Reads the tiles with these hashes. */
 async function nodesOf(
   read: ReadLog,
   epoch: number,

@@ -19,9 +19,7 @@ import { everyProject } from "../every-item.ts"
 
 interface LookUpProps {
   readonly desk: Desk
-  /** The person, if known already. */
   readonly subject?: string
-  /** The project, if known already. */
   readonly projectId?: string
   /** Called when a look-up was answered and recorded. */
   readonly found?: (reason: string) => void

@@ -149,7 +149,6 @@ function ReceiptPart({ entry, desk, mark, isMarked }: ReceiptProps) {
   )
 }
 
-/** A link for people without an account. */
 function openLink(desk: Desk, receipt: string): void {
   openLinkDialog<CreatedReceiptToken>(desk, {
     title: "Share this receipt",

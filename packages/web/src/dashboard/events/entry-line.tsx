@@ -1,5 +1,3 @@
-// One line of the table.
-
 import type { ChainState, ListedEntry, Party } from "@tallystick/client/wire"
 import {
   Icon,

@@ -1,5 +1,3 @@
-// The controls of a search: box, range, timeline, and facets.
-
 import type { ChainState } from "@tallystick/client/wire"
 import type { Desk } from "../desk.ts"
 import type { Asked } from "./asked.ts"
@@ -42,7 +40,6 @@ export function createControls({ desk, finding, address }: ControlParts) {
       range.show(asked.range)
     },
     showChain: (chain: ChainState) => facets.showChain(chain),
-    /** Counts the matches. */
     count(): void {
       const now = new Date()
       void timeline.load(desk, finding.filter, now)

@@ -1,5 +1,3 @@
-// The layout of the explorer.
-
 import { Icon, filterIcon } from "../../parts/icon.tsx"
 import { Notch } from "../../parts/lane.tsx"
 import { lanes } from "./asked.ts"

@@ -1,5 +1,3 @@
-// The keys of the explorer.
-
 import type { ListedEntry } from "@tallystick/client/wire"
 import { copyText } from "../../parts/copy.tsx"
 import { announce } from "../../parts/page.tsx"

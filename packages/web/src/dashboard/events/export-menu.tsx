@@ -1,5 +1,3 @@
-// Downloads the matches as a file from the service.
-
 import { ask } from "../../ask.ts"
 import { CopyCurl } from "../../parts/copy.tsx"
 import { openDialog } from "../../parts/dialog.tsx"

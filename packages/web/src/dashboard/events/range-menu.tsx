@@ -1,5 +1,3 @@
-// The range of time.
-
 import { elementOf, redraw } from "../../elements/elements.ts"
 import { openForm } from "../../parts/dialog.tsx"
 import { Field } from "../../parts/form.tsx"

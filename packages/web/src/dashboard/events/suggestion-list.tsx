@@ -1,5 +1,3 @@
-// The suggestions of the search box, in a list below it.
-
 import type { FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { elementOf } from "../../elements/elements.ts"

@@ -1,5 +1,3 @@
-// The numbers of a timeline.
-
 import type { Timeline } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"

@@ -1,5 +1,3 @@
-// Hands out a pack: as a file, or by a link.
-
 import type { CreatedEvidenceToken, Pack } from "@tallystick/client/wire"
 import { Button } from "../../parts/button.tsx"
 import { Icon } from "../../parts/icon.tsx"

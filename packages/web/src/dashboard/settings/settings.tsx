@@ -1,5 +1,3 @@
-// The workspace and its projects: names, visibility, and lanes.
-
 import type { Phrase, Project, ProjectList, Workspace } from "@tallystick/client/wire"
 import { invalid } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"

@@ -1,5 +1,3 @@
-// The state of the service, for admins of the instance.
-
 import type { Readiness, System } from "@tallystick/client/wire"
 import { askJson } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"

@@ -133,7 +133,6 @@ function isAbout(thing: Thing, entry: ListedEntry): boolean {
   return partiesOf(thing, entry).length > 0
 }
 
-/** The parties of an entry that are this thing. */
 export function partiesOf({ type, id }: Thing, { actor, target }: ListedEntry): readonly Party[] {
   return [actor, target].filter(
     (party) => party.id === id && (type === undefined || party.type === type),
