@@ -37,11 +37,7 @@ interface Paged {
   readonly nextCursor: string | null
 }
 
-export interface ListedTable {
-  readonly node: Node
-  /** Loads the list again: an item was added or removed. */
-  reload(): void
-}
+export type ListedTable = ReturnType<typeof listedTable>
 
 /** A search loads so many items, and offers the older ones. */
 const searchedMax = 2000
@@ -52,7 +48,7 @@ const unsearchedMax = 10
 export function listedTable<List extends Paged, Item>(
   desk: Desk,
   { path, query = {}, ...parts }: ListedParts<List, Item>,
-): ListedTable {
+) {
   return pagedTable<List, Item>({
     url: endpointUrl(desk.workspace, path, query).href,
     load: (cursor) => desk.get<List>(path, { ...query, cursor }),
@@ -60,7 +56,7 @@ export function listedTable<List extends Paged, Item>(
   })
 }
 
-export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Item>): ListedTable {
+export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Item>) {
   const { load, url, itemsOf, columns, isOver, empty, textOf, add, shown } = parts
   const place = elementOf(<div class="paged" />)
   const search = textOf && createSearch(textOf, look)
@@ -135,7 +131,11 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
       {place}
     </>
   )
-  return { node, reload }
+  return {
+    node,
+    /** Loads the list again: an item was added or removed. */
+    reload,
+  }
 }
 
 function createSearch<Item>(textOf: (item: Item) => string, changed: () => void) {

@@ -30,6 +30,7 @@ export function Refused({ refusal, retry, isPart = false }: RefusedProps) {
 interface NoticeProps {
   readonly title: string
   readonly icon?: string
+  readonly isPart?: boolean
   readonly children?: Child
 }
 

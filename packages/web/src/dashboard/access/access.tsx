@@ -7,26 +7,25 @@ import { membersPart } from "./members.tsx"
 import { tokensPart } from "./tokens.tsx"
 import "./access.css"
 
-const parts = { keys: keysPart, tokens: tokensPart, members: membersPart } as const
-const names: Readonly<Record<keyof typeof parts, string>> = {
-  keys: "API keys",
-  tokens: "Links and tokens",
-  members: "Members",
-}
+const tabs = [
+  ["keys", "API keys", keysPart],
+  ["tokens", "Links and tokens", tokensPart],
+  ["members", "Members", membersPart],
+] as const
 
 export const openAccess: OpenView = (desk, place) => {
   const content = elementOf(<div class="access" />)
   const draw = (wanted: string | null): void => {
-    const tab = isTab(wanted) ? wanted : "keys"
+    const [tab, , open] = tabs.find(([each]) => each === wanted) ?? tabs[0]
     content.replaceChildren(
       <h1>Access</h1>,
       <Tabs
         label="Access"
-        tabs={Object.entries(names)}
+        tabs={tabs.map(([each, name]) => [each, name])}
         href={(each) => desk.link(["access"], { tab: each })}
         current={tab}
       />,
-      desk.isAdmin ? parts[tab](desk) : <NotAdmin />,
+      desk.isAdmin ? open(desk) : <NotAdmin />,
     )
   }
   draw(place.query.get("tab"))
@@ -35,8 +34,4 @@ export const openAccess: OpenView = (desk, place) => {
     node: content,
     moved: ({ query }) => draw(query.get("tab")),
   }
-}
-
-function isTab(text: string | null): text is keyof typeof parts {
-  return text !== null && Object.hasOwn(parts, text)
 }

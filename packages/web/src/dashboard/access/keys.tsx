@@ -21,14 +21,13 @@ const scopeSentences: Readonly<Record<Scope, string>> = {
   read: "Read everything, make evidence packs and links.",
   admin: "Administer: projects, policies, keys, people, settings. Includes reading, not writing.",
 }
-const unusedMs = 90 * dayMs
 
 export function keysPart(desk: Desk): Node {
   const list = listedTable(desk, {
     path: ["api-keys"],
     itemsOf: ({ apiKeys }: ApiKeyList) => apiKeys,
     columns: (reload) => columns(desk, reload),
-    isOver: (key) => stateOf(key) !== "live",
+    isOver: (key) => keyState(key) !== "live",
     textOf: ({ name, keyId, scopes, projectIds = [] }) =>
       [name, beginningOf(keyId), ...scopes, ...projectIds].join(" "),
     empty: "There is no key yet. A program needs one to write or to read.",
@@ -72,14 +71,14 @@ function columns(desk: Desk, changed: () => void): readonly Column<ApiKey>[] {
       name: "Revoke",
       isEnd: true,
       draw: (key) =>
-        stateOf(key) === "live" ? (
+        keyState(key) === "live" ? (
           <Button kind="plain" onClick={() => revoke(desk, key, changed)}>
             Revoke
             <Unseen of={key.name} />
           </Button>
         ) : (
           <>
-            {stateOf(key)}
+            {keyState(key)}
             <br />
             <Button kind="plain" onClick={waiting(() => askLeft(desk, key, changed))}>
               What it made
@@ -97,8 +96,7 @@ function beginningOf(keyId: string): string {
 }
 
 function LastUse({ of: key }: { readonly of: ApiKey }) {
-  const { lastUsedAt, lastUsedFrom, createdAt, expiresAt } = key
-  const isIdle = Date.now() - Date.parse(lastUsedAt ?? createdAt) > unusedMs
+  const { lastUsedAt, lastUsedFrom, expiresAt } = key
   return (
     <>
       {lastUsedAt === undefined ? <span class="quiet">never</span> : <Ago at={lastUsedAt} />}
@@ -108,7 +106,7 @@ function LastUse({ of: key }: { readonly of: ApiKey }) {
           from <Text of={lastUsedFrom} />
         </span>
       )}
-      {isIdle && stateOf(key) === "live" && <span class="attention"> unused for 90 days</span>}
+      {isUnused(key) && <span class="attention"> unused for 90 days</span>}
       {expiresAt !== undefined && (
         <>
           <br />
@@ -121,9 +119,16 @@ function LastUse({ of: key }: { readonly of: ApiKey }) {
   )
 }
 
-function stateOf({ revokedAt, expiresAt }: ApiKey): "live" | "revoked" | "expired" {
+export function keyState({ revokedAt, expiresAt }: ApiKey): "live" | "revoked" | "expired" {
   if (revokedAt !== undefined) return "revoked"
   return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now() ? "expired" : "live"
+}
+
+/** For 90 days, of a key that works. */
+export function isUnused(key: ApiKey): boolean {
+  const { lastUsedAt, createdAt } = key
+  const isIdle = Date.now() - Date.parse(lastUsedAt ?? createdAt) > 90 * dayMs
+  return isIdle && keyState(key) === "live"
 }
 
 const lifetimes: readonly (readonly [value: string, text: string])[] = [

@@ -6,7 +6,7 @@ import { announce } from "../../parts/page.tsx"
 import type { Desk } from "../desk.ts"
 import { createArrivals } from "./arrivals.ts"
 import { reachesNow } from "./asked.ts"
-import { createEntryTable, type EntryTable } from "./entry-table.tsx"
+import { createEntryTable } from "./entry-table.tsx"
 import type { Address } from "./explorer-address.ts"
 import type { Finding } from "./finding.ts"
 import { createMarkBar } from "./mark-bar.tsx"
@@ -14,15 +14,12 @@ import { nothingFound } from "./nothing-found.tsx"
 import { createResults } from "./results.tsx"
 import { Summary } from "./summary.tsx"
 
-interface TableParts {
+interface ListParts {
   readonly desk: Desk
   readonly finding: Finding
   readonly address: Address
   /** The entry in the drawer. */
   readonly opened: () => number | undefined
-}
-
-interface ListParts extends TableParts {
   readonly count: () => void
   readonly firstRun: () => void
 }
@@ -34,7 +31,17 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
   const summary = elementOf(<div class="summary" />)
   const live = elementOf(<LiveButton turn={turnLive} />)
   const marks = createMarkBar({ desk, changed: draw })
-  const table = createListTable({ desk, finding, address, opened })
+  const table = createEntryTable({
+    hrefOf: address.entry,
+    open: (sequence) =>
+      desk.go(address.entry(sequence), opened() === undefined ? undefined : "replace"),
+    older: () => {
+      const { rows } = finding
+      if (rows?.hasMore === true && rows.refusal === undefined) void rows.older()
+    },
+    again: (sequence) => void finding.rows?.again(sequence),
+    find: address.find,
+  })
   const arrivals = createArrivals({
     desk,
     isAway: () => table.node.getBoundingClientRect().top < 0,
@@ -107,20 +114,6 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
       results.close()
     },
   }
-}
-
-function createListTable({ desk, finding, address, opened }: TableParts): EntryTable {
-  return createEntryTable({
-    hrefOf: address.entry,
-    open: (sequence) =>
-      desk.go(address.entry(sequence), opened() === undefined ? undefined : "replace"),
-    older: () => {
-      const { rows } = finding
-      if (rows?.hasMore === true && rows.refusal === undefined) void rows.older()
-    },
-    again: (sequence) => void finding.rows?.again(sequence),
-    find: address.find,
-  })
 }
 
 export type List = ReturnType<typeof createList>

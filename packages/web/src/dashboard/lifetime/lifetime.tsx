@@ -10,27 +10,20 @@ import { erasuresPart } from "./erasures.tsx"
 import { holdsPart } from "./holds.tsx"
 import { retentionPart } from "./retention.tsx"
 
-const parts = {
-  retention: retentionPart,
-  holds: holdsPart,
-  erasures: erasuresPart,
-  archive: archivePart,
-} as const
-const names: Readonly<Record<keyof typeof parts, string>> = {
-  retention: "Retention",
-  holds: "Holds",
-  erasures: "Erasures",
-  archive: "Archive",
-}
+const tabs = [
+  ["retention", "Retention", retentionPart],
+  ["holds", "Holds", holdsPart],
+  ["erasures", "Erasures", erasuresPart],
+  ["archive", "Archive", archivePart],
+] as const
 
 export const openLifetime: OpenView = (desk, place) => {
   const content = elementOf(<div class="lifetime" />)
   let shown: Part | undefined
   const draw = (place: Place): void => {
-    const wanted = place.rest[0] ?? null
-    const tab = isTab(wanted) ? wanted : "retention"
+    const [tab, , open] = tabs.find(([each]) => each === place.rest[0]) ?? tabs[0]
     shown?.close?.()
-    shown = desk.isAdmin || tab === "archive" ? parts[tab](desk, place) : { node: <NotAdmin /> }
+    shown = desk.isAdmin || tab === "archive" ? open(desk, place) : { node: <NotAdmin /> }
     content.replaceChildren(
       <h1>Lifetime</h1>,
       <p class="lead soft">
@@ -39,7 +32,7 @@ export const openLifetime: OpenView = (desk, place) => {
       </p>,
       <Tabs
         label="Lifetime"
-        tabs={Object.entries(names)}
+        tabs={tabs.map(([each, name]) => [each, name])}
         href={(each) => desk.link(["lifetime", each])}
         current={tab}
       />,
@@ -53,8 +46,4 @@ export const openLifetime: OpenView = (desk, place) => {
     moved: draw,
     close: () => shown?.close?.(),
   }
-}
-
-function isTab(text: string | null): text is keyof typeof parts {
-  return text !== null && Object.hasOwn(parts, text)
 }

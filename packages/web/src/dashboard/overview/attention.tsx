@@ -5,7 +5,8 @@ import type { Told } from "../../ask.ts"
 import { counted } from "../../parts/counted.ts"
 import { checkIcon, historyIcon, Icon, keyIcon } from "../../parts/icon.tsx"
 import { Text } from "../../parts/text.tsx"
-import { dayMs, hourMs, weekMs } from "../../parts/spans.ts"
+import { hourMs, weekMs } from "../../parts/spans.ts"
+import { isUnused, keyState } from "../access/keys.tsx"
 import { verdictOf } from "../chain/chain-verdict.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { everyKey } from "../every-item.ts"
@@ -20,7 +21,6 @@ interface Concern {
   readonly does: string
 }
 
-const unusedMs = 90 * dayMs
 const soonMs = weekMs
 
 export function attention(desk: Desk): Part {
@@ -102,21 +102,17 @@ async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
 }
 
 function ofKeys(desk: Desk, apiKeys: readonly ApiKey[]): readonly Concern[] {
-  const now = Date.now()
   const does = { icon: keyIcon, href: desk.link(["access"]), does: "Review" }
   return apiKeys
-    .filter(
-      ({ revokedAt, expiresAt }) => revokedAt === undefined && !(Date.parse(expiresAt ?? "") < now),
-    )
-    .flatMap(({ name, scopes, createdAt, lastUsedAt, expiresAt }) => {
-      const isEnding = Date.parse(expiresAt ?? "") - now < soonMs
-      const isIdle = now - Date.parse(lastUsedAt ?? createdAt) > unusedMs
-      if (!isEnding && !isIdle) return []
+    .filter((key) => keyState(key) === "live")
+    .flatMap((key) => {
+      const isEnding = Date.parse(key.expiresAt ?? "") - Date.now() < soonMs
+      if (!isEnding && !isUnused(key)) return []
       const title = (
         <>
-          Key “<Text of={name} />” {isEnding ? "ends within 7 days" : "unused for 90 days"}
+          Key “<Text of={key.name} />” {isEnding ? "ends within 7 days" : "unused for 90 days"}
         </>
       )
-      return [{ ...does, title, detail: `It may ${scopes.join(", ")}.` }]
+      return [{ ...does, title, detail: `It may ${key.scopes.join(", ")}.` }]
     })
 }
