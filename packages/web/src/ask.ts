@@ -23,7 +23,7 @@ interface Asking {
   readonly token?: string | undefined
   readonly signal?: AbortSignal
   readonly method?: "HEAD" | "POST" | "PATCH" | "DELETE"
-  /** Sent as JSON. */
+  /** Sent as JSON, without the members that are undefined. */
   readonly body?: unknown
 }
 

@@ -34,14 +34,12 @@ export function openLinkDialog<Created>(desk: Desk, dialog: LinkDialog<Created>)
   openSecretForm({
     title,
     action: "Make the link",
-    submit(values) {
-      const note = textIn(values, "note")
-      return desk.send<Created>("POST", path, {
+    submit: (values) =>
+      desk.send<Created>("POST", path, {
         ...bodyOf?.(values),
         expiresInSeconds: Number(textIn(values, "lifetime")),
-        ...(note !== undefined && { note }),
-      })
-    },
+        note: textIn(values, "note"),
+      }),
     done: () => made?.(),
     secret: (created, stored) => (
       <Secret secret={address(created)} label="Copy link" stored={stored}>

@@ -139,14 +139,12 @@ function openInvitation(desk: Desk, made: () => void): void {
   openSecretForm({
     title: "Invite somebody",
     action: "Invite",
-    submit(values) {
-      const name = textIn(values, "name")
-      return desk.send<InvitedMember>("POST", ["members"], {
+    submit: (values) =>
+      desk.send<InvitedMember>("POST", ["members"], {
         email: textIn(values, "email"),
         role: textIn(values, "role"),
-        ...(name !== undefined && { name }),
-      })
-    },
+        name: textIn(values, "name"),
+      }),
     done: made,
     secret: setupLink,
     children: (

@@ -90,11 +90,10 @@ function openProject(desk: Desk, project: Project | undefined, changed: () => vo
     title: project === undefined ? "New project" : `Project ${project.id}`,
     action: project === undefined ? "Make it" : "Save",
     async submit(values) {
-      const name = textIn(values, "name")
       const phrases = readPhrases(textIn(values, "phrases") ?? "")
       if (typeof phrases === "string") return invalid(phrases)
       const change = {
-        ...(name !== undefined && { name }),
+        name: textIn(values, "name"),
         receipts: textIn(values, "receipts"),
         activityLinks: values.has("activityLinks"),
         phrases,
@@ -196,7 +195,7 @@ function WorkspaceForm({
     const laneRules = readRules(textIn(values, "laneRules") ?? "")
     if (typeof laneRules === "string") return invalid(laneRules)
     const wanted = {
-      ...(textIn(values, "name") !== undefined && { name: textIn(values, "name") }),
+      name: textIn(values, "name"),
       policyVisibility: textIn(values, "policyVisibility"),
       projects: textIn(values, "projects"),
       transparency: textIn(values, "transparency"),
