@@ -67,8 +67,12 @@ export const defaultLimits = {
    * than the files that a process may open.
    */
   connectionsMax: 10_000,
-  /** Requests that one connection sends ahead without waiting for answers. */
+  /**
+   * Requests that one connection sends ahead without waiting for answers, and those of all
+   * connections together: 4 KB each, or 20 with the largest headers.
+   */
   pipelinedMax: 100,
+  pipelinedAtOnceMax: 1000,
   /** Requests that begin in a turn of the event loop, some three milliseconds of work. */
   requestsPerTurn: 64,
   /**

@@ -17,10 +17,11 @@ export interface ConnectionLimits {
   /** Connections open at once (`connection-shares.ts`). */
   readonly connectionsMax: number
   /**
-   * Pipelined requests of one connection that wait behind the first. Further ones are refused, and
-   * the connection is closed at ten times as many.
+   * Pipelined requests that wait behind the first of their connection: of one connection, and of all
+   * together. A further one is refused, and the connection ends with it.
    */
   readonly pipelinedMax: number
+  readonly pipelinedAtOnceMax: number
   /** How long a stop waits for requests that have begun. Then it closes their connections. */
   readonly drainTimeoutMs: number
 }
@@ -40,11 +41,12 @@ const queued = Symbol("queued bytes")
 /** Whether a connection ends with the answer to a request that has arrived. */
 const ending = Symbol("ending")
 
-/**
- * At this many times `pipelinedMax`, a connection is closed. Refusals wait too, so otherwise a client
- * could fill the memory with requests.
- */
-const timesMax = 10
+/** Node's parser calls this for each request, and stops if it gets -1. Node's types lack it. */
+interface Parsed {
+  readonly parser?: { onIncoming?: () => number } | null
+}
+
+const stop = (): number => -1
 
 interface Watched {
   [lastAnswer]?: ServerResponse
@@ -61,6 +63,8 @@ export class Connections {
   /** Answers that wait behind another one of their connection. */
   readonly #pipelined = new WeakSet<ServerResponse>()
   readonly #refused = new WeakSet<Duplex>()
+  /** Of all connections. */
+  #waiting = 0
   #isClosing = false
 
   constructor(limits: ConnectionLimits, clock: Clock, headers: () => Record<string, string>) {
@@ -91,8 +95,10 @@ export class Connections {
    * The connection ends with the answer to this request. What follows on it was perhaps sent as a
    * part of this request, so it must not be taken for another one.
    */
-  endAfter(socket: Socket & Watched): void {
+  endAfter(socket: Socket & Watched & Parsed): void {
     socket[ending] = true
+    // Node would make requests of all that it has read, up to thousands, in one turn.
+    if (socket.parser) socket.parser.onIncoming = stop
   }
 
   isEnding(socket: Socket & Watched): boolean {
@@ -111,17 +117,17 @@ export class Connections {
     return before
   }
 
-  /** For a request that gets no answer, because its connection is ending. */
-  ignore(answer: ServerResponse): void {
-    this.#wait(answer)
-  }
-
   #wait(answer: ServerResponse): void {
     const socket: Socket & Watched = answer.req.socket
-    const count = (socket[waiting] ?? 0) + 1
-    socket[waiting] = count
-    answer.once("close", () => (socket[waiting] = (socket[waiting] ?? 0) - 1))
-    if (count > timesMax * this.#limits.pipelinedMax) socket.destroy()
+    const leave = (count: number): void => {
+      socket[waiting] = (socket[waiting] ?? 0) - count
+      this.#waiting -= count
+    }
+    if (socket[waiting] === undefined) socket.once("close", () => leave(socket[waiting] ?? 0))
+    leave(-1)
+    answer.once("close", () => {
+      if (!socket.destroyed) leave(1)
+    })
   }
 
   /** Counts the bytes of an answer until Node gives it the socket. */
@@ -142,11 +148,15 @@ export class Connections {
    */
   refusal(socket: Socket & Watched): LedgerError | undefined {
     if (this.#isClosing) return usualError("shutting_down")
-    const { pipelinedMax } = this.#limits
-    if ((socket[waiting] ?? 0) <= pipelinedMax) return undefined
+    const { pipelinedMax, pipelinedAtOnceMax } = this.#limits
+    const count = socket[waiting] ?? 0
+    if (count === 0 || (count <= pipelinedMax && this.#waiting <= pipelinedAtOnceMax))
+      return undefined
+    this.endAfter(socket)
     return new LedgerError(
       "overloaded",
-      `more than ${pipelinedMax} requests of this connection wait for their answers; nothing was recorded`,
+      `too many pipelined requests wait for their answers, at most ${pipelinedMax} of a connection may; nothing was recorded`,
+      { headers: { connection: "close" } },
     )
   }
 
@@ -180,6 +190,8 @@ export class Connections {
   #refuse(error: ParserError, socket: Duplex & Watched): void {
     if (this.#refused.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+    // Its parser has been stopped.
+    if (socket[ending]) return
     this.#endWith(socket, this.#problem(error))
   }
 

@@ -168,7 +168,7 @@ export class HttpServer {
   }
 
   async #serve(request: IncomingMessage, response: Response): Promise<void> {
-    if (this.#connections.isEnding(request.socket)) return this.#connections.ignore(response)
+    if (this.#connections.isEnding(request.socket)) return
     const { limits, clock } = this.#options
     response.startedMs = clock.elapsed()
     response.requestId = sane(request.headers["x-request-id"]) ?? this.#nextId()

@@ -9,6 +9,7 @@ export const testLimits = {
   stillTimeoutMs: 60_000,
   connectionsMax: 1000,
   pipelinedMax: 20,
+  pipelinedAtOnceMax: 1000,
   requestsPerTurn: 64,
   answerBytesPerSecondMin: 1024,
   unreadBytesMax: 1_000_000,
