@@ -137,7 +137,8 @@ test("its look, words and language are the product's, and it has its own theme",
   await service.root.patch(`${workspace.path}/projects/core`, { phrases })
   const { token } = await tokenOf(own.id)
   script = `const activity = document.querySelector("tallystick-activity")
-  activity.lang = "de"
+  activity.lang = "no language"
+  activity.token = ""
   activity.setAttribute("theme", "dark")
   activity.phrases = {
     intact: "Alle Einträge wurden hier nachgerechnet",
@@ -149,9 +150,12 @@ test("its look, words and language are the product's, and it has its own theme",
   }
   ${giving(token)}`
   const page = await open(`${origin}/styled`, nobody, { origin: [origin, service.url] })
+  const set = (properties: string) =>
+    page.evaluate(`Object.assign(document.querySelector("tallystick-activity"), ${properties})`)
   await sum(page).getByText("Alle Einträge wurden hier nachgerechnet").waitFor()
   await page.getByText("50 von 60").waitFor()
   await page.getByText("Heute").waitFor()
+  await set('{ lang: "de_DE" }')
   await page.getByText("Du hast dich angemeldet").first().waitFor()
   // The product's words come before those of the project.
   assert.equal(await page.getByText("<b>Sagt das Projekt</b>").count(), 25)
@@ -171,6 +175,17 @@ test("its look, words and language are the product's, and it has its own theme",
   assert.equal(await styleOf(":host", "color-scheme"), "dark")
   // A part has a name for the style sheets of the product.
   assert.equal(await page.locator('[part="entry sealed"]').count(), 50)
+  for (const [dir, side] of [
+    ["ltr", "left"],
+    ["rtl", "right"],
+  ] as const) {
+    await set(`{ dir: "${dir}" }`)
+    assert.equal(await styleOf("li .notch", side), "0px", dir)
+  }
+  // As frameworks do that pass nothing.
+  await set("{ phrases: undefined, address: undefined }")
+  await page.getByText("Today").waitFor()
+  await page.getByText("50 of 60").waitFor()
   await service.root.patch(`${workspace.path}/projects/core`, { phrases: [] })
 })
 

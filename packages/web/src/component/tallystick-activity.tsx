@@ -58,20 +58,20 @@ export class TallystickActivity extends Base {
   get address(): string {
     return this.getAttribute("address") ?? new URL("./", import.meta.url).href
   }
-  set address(address: string) {
-    this.setAttribute("address", address)
+  set address(address: string | undefined) {
+    this.#reflect("address", address)
   }
 
   get workspace(): string {
     return this.getAttribute("workspace") ?? ""
   }
-  set workspace(workspace: string) {
-    this.setAttribute("workspace", workspace)
+  set workspace(workspace: string | undefined) {
+    this.#reflect("workspace", workspace)
   }
 
   /** An activity token. It is a property, so that it is not in the markup. */
   get token(): string | undefined {
-    return this.#token ?? this.getAttribute("token") ?? undefined
+    return this.#token || this.getAttribute("token") || undefined
   }
   set token(token: string | undefined) {
     this.#token = token
@@ -81,8 +81,8 @@ export class TallystickActivity extends Base {
   get phrases(): ActivityPhrases {
     return this.#phrases
   }
-  set phrases(phrases: ActivityPhrases) {
-    this.#phrases = phrases
+  set phrases(phrases: ActivityPhrases | undefined) {
+    this.#phrases = phrases ?? {}
     this.#list?.draw()
   }
 
@@ -90,7 +90,7 @@ export class TallystickActivity extends Base {
   get trustedKeys(): readonly string[] {
     return this.#trustedKeys ?? this.getAttribute("trusted-keys")?.match(/\S+/g) ?? []
   }
-  set trustedKeys(keys: readonly string[]) {
+  set trustedKeys(keys: readonly string[] | undefined) {
     this.#trustedKeys = keys
     this.#renew()
   }
@@ -109,6 +109,12 @@ export class TallystickActivity extends Base {
     if (before === now) return
     if (name === "lang") this.#list?.draw()
     else this.#renew()
+  }
+
+  /** Frameworks set a property to undefined or null to leave it out. */
+  #reflect(name: string, value: string | null | undefined): void {
+    if (value === undefined || value === null) this.removeAttribute(name)
+    else this.setAttribute(name, value)
   }
 
   /** Removes what another token has shown, unless this token replaces an expired one. */
@@ -167,7 +173,7 @@ export class TallystickActivity extends Base {
   }
 
   #reader(actions: Reader["actions"]): Reader {
-    const locale = this.closest<HTMLElement>("[lang]")?.lang || "en-GB"
+    const locale = localeOf(this.closest<HTMLElement>("[lang]")?.lang)
     return {
       words: this.#words(),
       actions: { ...englishActions, ...actions, ...this.#phrases.actions },
@@ -225,6 +231,15 @@ export class TallystickActivity extends Base {
         </Verdict>
       </section>
     )
+  }
+}
+
+/** Products also write `de_DE`, and names that are no language. */
+function localeOf(lang = ""): string {
+  try {
+    return new Intl.Locale(lang.replaceAll("_", "-")).toString()
+  } catch {
+    return "en-GB"
   }
 }
 
