@@ -17,7 +17,7 @@ import {
   type PartSum,
   type Segment,
 } from "../store/search/segment-format.ts"
-import { mergeInto, replaceEntries, type IsErased } from "../store/search/segment-merge.ts"
+import { replaceEntries, type IsErased } from "../store/search/segment-merge.ts"
 import { firstOf, lastOf } from "../store/search/segment-plan.ts"
 import {
   SegmentDamaged,
@@ -74,9 +74,7 @@ export function createCleaner(
     // replaced in the segment.
     if (2 * gone.length < lastOf(segment) - firstOf(segment)) {
       try {
-        return gone.length === 0
-          ? await strip(parts, workspace, segment, isErased)
-          : await replace(parts, workspace, segment, gone, isErased)
+        return await strip(parts, workspace, segment, gone, isErased)
       } catch (error) {
         // What is destroyed does not wait until somebody repairs the search.
         if (!(error instanceof SegmentDamaged)) throw error
@@ -121,38 +119,48 @@ async function rebuild(
   return packedInTurns(pause, (take) => builder.finishing(take))
 }
 
-/** Replaces the entries whose bodies were destroyed by their current state. */
-async function replace(
-  { journal, segments, pause }: CleaningParts,
+/** Without what is erased, and with the current state of entries whose bodies were destroyed. */
+async function strip(
+  parts: CleaningParts,
   workspace: string,
   segment: KeptSegment,
   gone: readonly number[],
   isErased: IsErased,
 ): Promise<SegmentParts> {
+  const { segments, pause } = parts
+  const other = gone.length === 0 ? undefined : await current(parts, workspace, segment, gone)
+  const [first, end] = [firstOf(segment), lastOf(segment)]
+  const isGone = new Uint8Array(end - first + 1)
+  for (const sequence of gone) isGone[sequence - first] = 1
+  const isReplaced = (sequence: number): boolean => isGone[sequence - first] === 1
+  const header = await segments.part(workspace, segment, 0)
+  if (header === undefined) throw new Error("a listed segment has no header")
+  const opened = openSource(header)
+  return packedInTurns(
+    pause,
+    (take) => replaceEntries(opened, { isErased, other, isReplaced }, take),
+    (part) => segments.part(workspace, segment, part),
+  )
+}
+
+/** A segment of these entries of another one. The others are missing. */
+async function current(
+  { journal, pause }: CleaningParts,
+  workspace: string,
+  segment: KeptSegment,
+  sequences: readonly number[],
+): Promise<Segment> {
   const [first, end] = [firstOf(segment), lastOf(segment)]
   const builder = createSegmentBuilder(first, end - first + 1)
-  for (let at = 0; at < gone.length;) {
-    const entries = await journal.at(workspace, gone.slice(at, at + goneAtOnce), goneBytesMax)
+  for (let at = 0; at < sequences.length;) {
+    const entries = await journal.at(workspace, sequences.slice(at, at + goneAtOnce), goneBytesMax)
     await inTurns(pause, adding(builder, entries))
     at += entries.length
     await pause()
   }
   await inTurns(pause, builder.addingMissing(end))
-  const other = openMade(
-    await inTurns(
-      pause,
-      builder.finishing((part) => part),
-    ),
-  )
-  const isGone = new Uint8Array(end - first + 1)
-  for (const sequence of gone) isGone[sequence - first] = 1
-  const isReplaced = (sequence: number): boolean => isGone[sequence - first] === 1
-  const opened = await open(segments, workspace, segment)
-  return packedInTurns(
-    pause,
-    (take) => replaceEntries(opened, { other, isReplaced, isErased }, take),
-    (part) => segments.part(workspace, segment, part),
-  )
+  const making = builder.finishing((part) => part)
+  return openMade(await inTurns(pause, making))
 }
 
 function* adding(builder: SegmentBuilder, entries: readonly (Stored | undefined)[]): Steps<void> {
@@ -161,30 +169,6 @@ function* adding(builder: SegmentBuilder, entries: readonly (Stored | undefined)
     yield* builder.addingMissing(entry.sequence - 1)
     builder.add(entry)
   }
-}
-
-async function strip(
-  { segments, pause }: CleaningParts,
-  workspace: string,
-  segment: KeptSegment,
-  isErased: IsErased,
-): Promise<SegmentParts> {
-  const opened = await open(segments, workspace, segment)
-  return packedInTurns(
-    pause,
-    (take) => mergeInto([opened], take, isErased),
-    (part) => segments.part(workspace, segment, part),
-  )
-}
-
-async function open(
-  segments: CleaningParts["segments"],
-  workspace: string,
-  segment: KeptSegment,
-): Promise<Segment> {
-  const header = await segments.part(workspace, segment, 0)
-  if (header === undefined) throw new Error("a listed segment has no header")
-  return openSource(header)
 }
 
 /** Makes a segment, and packs each part when it is finished. */

@@ -210,10 +210,14 @@ test("a segment after an erasure equals a new one", (t) => {
     )
     const bounds = round % 2 === 0 ? { blockRows: 8 } : {}
     const left = run(
-      mergeInto(
-        [openMade(made(entries, bounds))],
+      replaceEntries(
+        openMade(made(entries, bounds)),
+        {
+          isErased: (_, sequence) => erased.has(sequence),
+          other: undefined,
+          isReplaced: () => false,
+        },
         (part) => part,
-        (_, sequence) => erased.has(sequence),
       ),
     )
     assert.equal(bytesOf(left), bytesOf(made(without, bounds)))

@@ -26,7 +26,6 @@ export type IsErased = (owner: Exclude<Owner, "nobody">, sequence: number) => bo
 export function* mergeInto<P>(
   segments: readonly Segment[],
   take: (part: StreamPart) => P,
-  isErased?: IsErased,
 ): Steps<MadeSegment<P>> {
   const [{ first } = { first: 0 }] = segments
   const count = segments.reduce((sum, segment) => sum + segment.count, 0)
@@ -36,41 +35,41 @@ export function* mergeInto<P>(
     next += segment.count
   }
   const writer = new SegmentWriter(count, blockRowsOf(segments), take)
-  const leaves =
-    isErased &&
-    (yield* leavingOf(segments, (owner) =>
-      owner === "nobody" ? undefined : (_, sequence) => isErased(owner, sequence),
-    ))
-  yield* mergeStreams(segments, writer, leaves)
+  yield* mergeStreams(segments, writer, undefined)
   return yield* writer.finish(first, yield* mergeColumns(segments, first, count, take))
 }
 
-/** What another segment of the same entries has in the places of some, and what else is erased. */
+/** What is erased, and what another segment of the same entries has in the places of some. */
 export interface Replacement {
-  readonly other: Segment
-  readonly isReplaced: (sequence: number) => boolean
   readonly isErased: IsErased
+  readonly other: Segment | undefined
+  readonly isReplaced: (sequence: number) => boolean
 }
 
 /** The segment as if it had been made with these entries. */
 export function* replaceEntries<P>(
   segment: Segment,
-  { other, isReplaced, isErased }: Replacement,
+  { isErased, other, isReplaced }: Replacement,
   take: (part: StreamPart) => P,
 ): Steps<MadeSegment<P>> {
-  const { first, count } = segment
-  assert(other.first === first && other.count === count, "both are of the same entries")
-  const writer = new SegmentWriter(count, segment.facts.blockRows, take)
-  const leaves = yield* leavingOf(
-    [segment, other],
-    (owner) => (place, sequence) =>
+  const { first, count, facts } = segment
+  const sources = other === undefined ? [segment] : [segment, other]
+  const areSame = sources.every((one) => one.first === first && one.count === count)
+  assert(areSame, "both are of the same entries")
+  const writer = new SegmentWriter(count, facts.blockRows, take)
+  const leaves = yield* leavingOf(sources, (owner) => {
+    if (other === undefined && owner === "nobody") return undefined
+    return (place, sequence) =>
       place === 0
         ? isReplaced(sequence) || (owner !== "nobody" && isErased(owner, sequence))
-        : !isReplaced(sequence),
-  )
-  yield* mergeStreams([segment, other], writer, leaves)
-  const isOther = (entry: number): boolean => isReplaced(first + entry)
-  return yield* writer.finish(first, yield* replaceRows(segment, other, isOther, take))
+        : !isReplaced(sequence)
+  })
+  yield* mergeStreams(sources, writer, leaves)
+  const columns =
+    other === undefined
+      ? copyBlocks([segment], first, facts.blockRows, take)
+      : replaceRows(segment, other, (entry) => isReplaced(first + entry), take)
+  return yield* writer.finish(first, yield* columns)
 }
 
 /**
