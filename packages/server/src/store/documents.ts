@@ -1,7 +1,13 @@
 // The documents of the registry, one type per kind. A new kind is a line in `Documents`, for every
 // driver.
 
-import type { DestroyedWhy, JsonObject, SequenceRange } from "@tallystick/proof"
+import {
+  parseJson,
+  type DestroyedWhy,
+  type JsonObject,
+  type SequenceRange,
+} from "@tallystick/proof"
+import type { StoredDocument } from "./offline.ts"
 
 export interface Documents {
   readonly workspace: WorkspaceDocument
@@ -427,6 +433,25 @@ export interface Document<K extends DocumentKind = DocumentKind> extends ListPla
   /** Counts from 1. A change names the version that it replaces. */
   readonly version: number
   readonly value: Documents[K]
+}
+
+/** A document of a row, by the names of its columns. Its value is text. */
+export function storedDocument(row: Readonly<Record<string, unknown>>): StoredDocument {
+  return {
+    kind: String(row["kind"]),
+    workspace: String(row["workspace"]),
+    id: String(row["id"]),
+    version: Number(row["version"]),
+    created: Number(row["created"]),
+    value: String(row["value"]),
+  }
+}
+
+export function documentOf(row: Readonly<Record<string, unknown>>): Document {
+  const stored = storedDocument(row)
+  // The column is written from a DocumentKind only, and the value with it.
+  const kind = stored.kind as DocumentKind
+  return { ...stored, kind, value: parseJson(stored.value) as unknown as Documents[DocumentKind] }
 }
 
 export type Workspace = Document<"workspace">

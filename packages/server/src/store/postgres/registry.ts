@@ -1,9 +1,8 @@
 // The registry. A directory has the workspace of each document that is looked up without naming a
 // workspace.
 
-import { parseJson } from "@tallystick/proof"
 import { countDocuments, countedAtOnce } from "../counted-documents.ts"
-import type { Documents, DocumentKind, Document } from "../documents.ts"
+import { documentOf, type Document } from "../documents.ts"
 import type { Registry } from "../store.ts"
 import type { Queries, Row } from "./connection.ts"
 
@@ -48,7 +47,7 @@ export function registryOf(database: Queries): Registry {
     async get(kind, workspace, id) {
       const [row] = await database.rows(oneDocument, [workspace, kind, id])
       // A document's kind is the one that was asked for, so its value has that kind's type.
-      return (row && documentOf(row)) as never
+      return (row && documentIn(row)) as never
     },
     async workspaceOf(kind, id) {
       const [row] = await database.rows(placeOfCredential, [kind, id])
@@ -60,7 +59,7 @@ export function registryOf(database: Queries): Registry {
         workspace === undefined
           ? await database.rows(listOfAll, [kind, created, id, limit])
           : await database.rows(listOfWorkspace, [workspace, created, id, limit, kind])
-      return rows.map(documentOf) as never
+      return rows.map(documentIn) as never
     },
     count: (...asked) =>
       countDocuments(
@@ -73,14 +72,6 @@ export function registryOf(database: Queries): Registry {
   }
 }
 
-function documentOf([kind, workspace, id, version, created, value]: Row): Document {
-  return {
-    // The column is written from a DocumentKind only, and the value with it.
-    kind: String(kind) as DocumentKind,
-    workspace: String(workspace),
-    id: String(id),
-    version: Number(version),
-    created: Number(created),
-    value: parseJson(String(value)) as unknown as Documents[DocumentKind],
-  }
+function documentIn([kind, workspace, id, version, created, value]: Row): Document {
+  return documentOf({ kind, workspace, id, version, created, value })
 }

@@ -1,7 +1,6 @@
 // All stored documents, for the tool that copies a ledger.
 
-import type { Documents, DocumentKind } from "../documents.ts"
-import { listedValue } from "../documents.ts"
+import { listedValue, storedDocument, type Documents, type DocumentKind } from "../documents.ts"
 import type { StoredDocument } from "../offline.ts"
 import { beginAcrossNodes, type Queries, type ToolConnection } from "./connection.ts"
 
@@ -23,14 +22,9 @@ export async function* storedDocuments(
   for (let last: readonly unknown[] = ["", "", -1, ""]; ;) {
     const rows = await database.rows(documentsAfter, last)
     if (rows.length === 0) return
-    yield rows.map(([kind, workspace, id, version, created, value]) => ({
-      kind: String(kind),
-      workspace: String(workspace),
-      id: String(id),
-      version: Number(version),
-      created: Number(created),
-      value: String(value),
-    }))
+    yield rows.map(([kind, workspace, id, version, created, value]) =>
+      storedDocument({ kind, workspace, id, version, created, value }),
+    )
     const [kind, workspace, id, , created] = rows.at(-1) ?? []
     last = [workspace, kind, created, id]
   }

@@ -2,14 +2,14 @@
 // the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { eventHash, parseJson, parseRecord } from "@tallystick/proof"
+import { eventHash, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import type {
-  CredentialDocumentKind,
-  Documents,
-  DocumentKind,
-  Document,
-  ListPlace,
+import {
+  documentOf,
+  type CredentialDocumentKind,
+  type DocumentKind,
+  type Document,
+  type ListPlace,
 } from "../documents.ts"
 import type { CredentialUse, Audit, Checkpoint, TileName, Tree } from "../index-state.ts"
 import type { JournalReader } from "../store.ts"
@@ -165,8 +165,10 @@ export function documentReads(journal: DatabaseSync) {
        ORDER BY id LIMIT ${countedAtOnce})`,
   )
   return {
-    get: (kind: DocumentKind, workspace: string, id: string) =>
-      documentOf(one.get(kind, workspace, id)),
+    get(kind: DocumentKind, workspace: string, id: string): Document | undefined {
+      const row = one.get(kind, workspace, id)
+      return row && documentOf(row)
+    },
     workspaceOf: (kind: CredentialDocumentKind, id: string) =>
       optionalText(byId.get(kind, id)?.["workspace"]),
     list(
@@ -184,8 +186,7 @@ export function documentReads(journal: DatabaseSync) {
       for (const row of rows) {
         bytes += String(row["value"]).length
         if (bytes > listBytesMax && documents.length > 0) break
-        const document = documentOf(row)
-        if (document !== undefined) documents.push(document)
+        documents.push(documentOf(row))
       }
       return documents
     },
@@ -293,19 +294,6 @@ export function headOf(row: Row): Head {
     sequence: Number(row["sequence"]),
     hash: eventHash(record, sha256),
     timeMs: parseRecord(record)?.timeMs ?? 0,
-  }
-}
-
-function documentOf(row: Row | undefined): Document | undefined {
-  if (row === undefined) return undefined
-  return {
-    // The column is written from a DocumentKind only, and the value with it.
-    kind: String(row["kind"]) as DocumentKind,
-    workspace: String(row["workspace"]),
-    id: String(row["id"]),
-    version: Number(row["version"]),
-    created: Number(row["created"]),
-    value: parseJson(String(row["value"])) as unknown as Documents[DocumentKind],
   }
 }
 

@@ -3,6 +3,7 @@
 // the file.
 
 import type { DatabaseSync } from "node:sqlite"
+import { storedDocument } from "../documents.ts"
 import type { StoredDocument } from "../offline.ts"
 import { atMost, within } from "./database.ts"
 
@@ -30,14 +31,7 @@ export async function* storedDocuments(
   for (let last = 0; ;) {
     const rows = following.all(last, documentsPerRead)
     if (rows.length === 0) return
-    yield rows.map(({ kind, workspace, id, version, created, value }) => ({
-      kind: String(kind),
-      workspace: String(workspace),
-      id: String(id),
-      version: Number(version),
-      created: Number(created),
-      value: String(value),
-    }))
+    yield rows.map(storedDocument)
     last = Number(rows.at(-1)?.["serial"])
   }
 }
