@@ -6,6 +6,7 @@
 // A call that returns a sequence has done its work up to and including it. The caller calls again
 // for the rest. Every call is idempotent, also after a crash: finished work is skipped.
 
+import { strict as assert } from "node:assert"
 import type { SequenceRange } from "@tallystick/proof"
 
 /** The remaining bodies of `count` entries from the sequence `first` on. */
@@ -30,6 +31,18 @@ export interface Remaining {
   readonly sequence: number
   /** In the form of `Stored.disclosures`. */
   readonly disclosures: string
+}
+
+/**
+ * Whether fewer disclosures remain, both in the form of `Stored.disclosures`. Asserts that no new one
+ * appears. One whose disclosures were destroyed gets none back.
+ */
+export function isLess(before: string, after: string): boolean {
+  if (before === "") return false
+  const [all, some] = [before.split("~"), after === "" ? [] : after.split("~")]
+  const areThere = some.every((one) => all.includes(one))
+  assert(areThere, "only disclosures that the entry has can remain")
+  return some.length < all.length
 }
 
 export interface ContentKeeper {

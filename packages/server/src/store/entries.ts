@@ -1,5 +1,6 @@
 // Stored entries, and groups of entries to append.
 
+import { bodySaltBytes } from "@tallystick/proof"
 import type { Change } from "./documents.ts"
 
 /** The end of a workspace's chain. An empty chain has sequence 0 and the ledgerId as its hash. */
@@ -23,6 +24,18 @@ export interface Stored {
   readonly disclosures: string
   /** The decoded bytes of the disclosures, joined by 0xff, if the store has this form. */
   readonly packedDisclosures?: Uint8Array | undefined
+}
+
+/** A salt and the body after it, as they are stored. */
+export function saltAndBody(salted: Uint8Array | undefined): Pick<Stored, "bodySalt" | "body"> {
+  return { bodySalt: salted?.subarray(0, bodySaltBytes), body: salted?.subarray(bodySaltBytes) }
+}
+
+/** The entry with this salt and body. A driver may compute its values on access. */
+export function withBody(entry: Stored, salted: Uint8Array): Stored {
+  const { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures } = entry
+  const known = { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures }
+  return { ...known, ...saltAndBody(salted) }
 }
 
 /** The size of an entry. Reads are bounded by it. */

@@ -2,10 +2,10 @@
 // without its body, because the frame contains the body.
 
 import { strict as assert } from "node:assert"
-import { bodySaltBytes, parseRecord, type SequenceRange } from "@tallystick/proof"
+import { parseRecord, type SequenceRange } from "@tallystick/proof"
 import { openFrame } from "./body-frame.ts"
-import type { ContentKeeper, Frame, Remaining } from "./content-keeper.ts"
-import type { Stored } from "./entries.ts"
+import { isLess, type ContentKeeper, type Frame, type Remaining } from "./content-keeper.ts"
+import { withBody, type Stored } from "./entries.ts"
 import { frameWithout, nextFrame, partsToPut, stretchRead } from "./stretch.ts"
 
 export interface MemoryContent {
@@ -22,13 +22,7 @@ export function createMemoryContent(entriesOf: (workspace: string) => Stored[]):
     whole(entry) {
       const frame = entry.body === undefined ? frameAt(framesOf(entry.workspace), entry) : undefined
       const salted = frame && bodyIn(frame, entry)
-      return salted === undefined
-        ? entry
-        : {
-            ...entry,
-            bodySalt: salted.subarray(0, bodySaltBytes),
-            body: salted.subarray(bodySaltBytes),
-          }
+      return salted === undefined ? entry : withBody(entry, salted)
     },
     keeper: {
       async pack(workspace, after, upTo, mayBePart) {
@@ -111,13 +105,8 @@ function createFrames(entriesOf: (workspace: string) => Stored[]) {
     },
     keepSealed(workspace: string, { sequence, disclosures }: Remaining): void {
       const before = entriesOf(workspace)[sequence - 1]?.disclosures ?? ""
-      if (before === "") return
-      const all = before.split("~")
-      assert(
-        disclosures === "" || disclosures.split("~").every((one) => all.includes(one)),
-        "only disclosures that the entry has can remain",
-      )
-      change(workspace, { first: sequence, last: sequence }, { disclosures })
+      if (isLess(before, disclosures))
+        change(workspace, { first: sequence, last: sequence }, { disclosures })
     },
   }
 }

@@ -3,7 +3,7 @@
 // match. If it still does not match, the body is damaged, and a check of the entry finds it broken.
 // If storage fails, the read fails with `archive_unavailable`; entries are never omitted.
 
-import { bodySaltBytes, parseRecord } from "@tallystick/proof"
+import { parseRecord } from "@tallystick/proof"
 import type { Clock } from "../../clock.ts"
 import type { ArchivePlace } from "../../config.ts"
 import { usualError } from "../../error.ts"
@@ -11,7 +11,7 @@ import { createLru } from "../../runtime/lru-cache.ts"
 import { fits, frameEntries, openFrame, type OpenFrame } from "../body-frame.ts"
 import { readGone } from "../destroyed.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"
-import { bytesOf, type Stored } from "../entries.ts"
+import { bytesOf, withBody, type Stored } from "../entries.ts"
 import { recordAt, withBodies, type LinkedRows } from "../linked-rows.ts"
 import type { JournalReader, Registry } from "../store.ts"
 import { ArchiveFailure, type ArchiveStorage, type ByteRange } from "./archive-storage.ts"
@@ -269,15 +269,6 @@ function lacksBody<E extends Stored | undefined>(entry: E): entry is E & Stored 
 function isOf(record: Uint8Array, salted: Uint8Array | undefined): boolean {
   const fields = parseRecord(record)
   return fields !== undefined && salted !== undefined && fits(fields, salted)
-}
-
-/** Copies an entry of any driver. A driver may compute its values on access. */
-function withBody(entry: Stored, salted: Uint8Array): Stored {
-  const { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures } = entry
-  const bodySalt = salted.subarray(0, bodySaltBytes)
-  const body = salted.subarray(bodySaltBytes)
-  const known = { workspace, sequence, record, receipt, idem, disclosures, packedDisclosures }
-  return { ...known, bodySalt, body }
 }
 
 /** A store whose journal also has the bodies of archived entries. */

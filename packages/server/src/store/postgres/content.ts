@@ -5,7 +5,13 @@
 import { strict as assert } from "node:assert"
 import type { SequenceRange } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
-import type { ContentKeeper, Frame, Packed, Remaining } from "../content-keeper.ts"
+import {
+  isLess,
+  type ContentKeeper,
+  type Frame,
+  type Packed,
+  type Remaining,
+} from "../content-keeper.ts"
 import { frameWithout, nextFrame, partsToPut, stretchRead } from "../stretch.ts"
 import { bytes, type Database, type Queries } from "./connection.ts"
 import { frameOf, framesBehind } from "./frame-reads.ts"
@@ -211,13 +217,9 @@ async function keepDisclosures(
       String(sealed),
     ]),
   )
-  const kept = remaining.filter(({ sequence }) => found.get(sequence) !== "")
-  for (const { sequence, disclosures } of kept)
-    assert(
-      disclosures === "" ||
-        disclosures.split("~").every((one) => found.get(sequence)?.split("~").includes(one)),
-      "only disclosures that the entry has can remain",
-    )
+  const kept = remaining.filter(({ sequence, disclosures }) =>
+    isLess(found.get(sequence) ?? "", disclosures),
+  )
   const left = kept.map(({ disclosures }) => disclosures)
   await rows(keepSealed, [workspace, sequencesOf(kept), left])
 }

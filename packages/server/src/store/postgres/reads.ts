@@ -3,7 +3,7 @@
 import { bodySaltBytes } from "@tallystick/proof"
 import { frameEntries } from "../body-frame.ts"
 import { bodiless } from "../destroyed.ts"
-import { bytesOf, upToBytes, type Head, type Stored } from "../entries.ts"
+import { bytesOf, saltAndBody, upToBytes, withBody, type Head, type Stored } from "../entries.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
 import type { Finding } from "../index-state.ts"
 import { linkRows, type ChainEntry } from "../linked-rows.ts"
@@ -169,7 +169,8 @@ async function filled(
     const framed =
       (at === 0 ? known : undefined) ?? (await frames.bodies(workspace, bodiless(some)))
     for (const entry of some) {
-      const filledOne = entry && withBody(entry, framed)
+      const salted = entry?.body ? undefined : entry && framed(entry.sequence, entry.record)
+      const filledOne = entry && salted ? withBody(entry, salted) : entry
       whole.push(filledOne)
       bytes += bytesOf(filledOne)
     }
@@ -181,26 +182,17 @@ export function headOf([sequence, hash, timeMs]: Row): Head {
   return { sequence: Number(sequence), hash: bytes(hash), timeMs: Number(timeMs) }
 }
 
-function withBody(entry: Stored, framed: FramedBodies): Stored {
-  const both = entry.body === undefined ? framed(entry.sequence, entry.record) : undefined
-  return both === undefined
-    ? entry
-    : { ...entry, bodySalt: both.subarray(0, bodySaltBytes), body: both.subarray(bodySaltBytes) }
-}
-
 function storedOf(
   workspace: string,
   [sequence, record, receipt, idem, salted, sealed]: Row,
 ): Stored {
-  const both = optionalBytes(salted)
   return {
     workspace,
     sequence: Number(sequence),
     record: bytes(record),
     receipt: String(receipt),
     idem: typeof idem === "string" ? idem : undefined,
-    bodySalt: both?.subarray(0, bodySaltBytes),
-    body: both?.subarray(bodySaltBytes),
+    ...saltAndBody(optionalBytes(salted)),
     disclosures: String(sealed),
   }
 }
@@ -212,13 +204,8 @@ function framesIn(rows: readonly Row[]): readonly Row[] {
 }
 
 export function linkedOf([sequence, record, salted]: Row): ChainEntry {
-  const both = optionalBytes(salted)
-  return {
-    sequence: Number(sequence),
-    record: bytes(record),
-    bodySalt: both?.subarray(0, bodySaltBytes),
-    body: both?.subarray(bodySaltBytes),
-  }
+  const content = saltAndBody(optionalBytes(salted))
+  return { sequence: Number(sequence), record: bytes(record), ...content }
 }
 
 const positionOf = "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1"

@@ -1,10 +1,9 @@
 // Destroys bodies and disclosures of entries, both in rows and packed. A frame, or the disclosures
 // of a stretch, are rewritten without the destroyed ones.
 
-import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes, type SequenceRange } from "@tallystick/proof"
-import type { Remaining } from "../content-keeper.ts"
+import { isLess, type Remaining } from "../content-keeper.ts"
 import { frameWithout } from "../stretch.ts"
 import { bytes } from "./joined-entries.ts"
 import { disclosuresOf, packDisclosures } from "./packed-text.ts"
@@ -192,16 +191,4 @@ export function disclosureDestroying(
     for (const { span, changed } of anew.values()) writes.push(...inStretch(number, span, changed))
     return { writes, last }
   }
-}
-
-/** Whether fewer disclosures remain. Asserts that no new one appears. */
-function isLess(before: string, after: string): boolean {
-  if (before === "") return false
-  const some = after === "" ? [] : after.split("~")
-  const all = before.split("~")
-  assert(
-    some.every((one) => all.includes(one)),
-    "only disclosures that the entry has can remain",
-  )
-  return some.length < all.length
 }

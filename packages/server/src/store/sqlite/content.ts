@@ -5,8 +5,9 @@
 
 import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { bodySaltBytes, type SequenceRange } from "@tallystick/proof"
+import type { SequenceRange } from "@tallystick/proof"
 import type { ContentKeeper, Frame } from "../content-keeper.ts"
+import { saltAndBody } from "../entries.ts"
 import { nextFrame, partsToPut, stretchRead } from "../stretch.ts"
 import {
   bodyDestroying,
@@ -90,8 +91,7 @@ function packingOf(journal: DatabaseSync) {
         idem: row["idem"],
         sealed,
         besideBytes: sealed instanceof Uint8Array ? sealed.length : String(sealed ?? "").length,
-        bodySalt: salted?.subarray(0, bodySaltBytes),
-        body: salted?.subarray(bodySaltBytes),
+        ...saltAndBody(salted),
       }
     })
     const next = nextFrame(rows, mayBePart)

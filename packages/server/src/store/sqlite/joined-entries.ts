@@ -4,7 +4,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { bodySaltBytes, recordBytes } from "@tallystick/proof"
 import { bufferOf } from "../../runtime/buffer-of.ts"
-import type { Stored } from "../entries.ts"
+import { saltAndBody, type Stored } from "../entries.ts"
 import { atMost } from "./database.ts"
 import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
@@ -174,8 +174,7 @@ export function storedOf(workspace: string, row: Row, framed: FramedBodies): Sto
     record,
     receipt: receiptOf(row["receipt"]),
     idem: idemOf(row["idem"]),
-    bodySalt: salted?.subarray(0, bodySaltBytes),
-    body: salted?.subarray(bodySaltBytes),
+    ...saltAndBody(salted),
     disclosures: disclosuresOf(row["sealed"]),
   }
 }

@@ -6,7 +6,7 @@ import { bodySaltBytes, indexOfRecord, recordBytes } from "@tallystick/proof"
 import { openBodies, saltedIn, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import { leafBytes, withBodies, type LinkedRows } from "../linked-rows.ts"
-import type { Stored } from "../entries.ts"
+import { saltAndBody, type Stored } from "../entries.ts"
 import { createUnpackedCache } from "../unpacked-cache.ts"
 import { disclosuresOf } from "./packed-text.ts"
 import { partReads, type Span } from "./part-tables.ts"
@@ -191,8 +191,7 @@ function entryReads(
         record,
         receipt: open.receipt(places[at] ?? 0),
         idem: open.idem(places[at] ?? 0),
-        bodySalt: found[at]?.subarray(0, bodySaltBytes),
-        body: found[at]?.subarray(bodySaltBytes),
+        ...saltAndBody(found[at]),
         disclosures: disclosuresOf(sealed[at]),
       }))
     },
