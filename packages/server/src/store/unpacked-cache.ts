@@ -16,7 +16,7 @@ export function createUnpackedCache<T>(bytesMax: number, bytesOf: (opened: T) =>
     return there?.version === version ? there.opened : undefined
   }
   return {
-    entries: cache.entries,
+    entries: () => cache.entries(),
     known,
     /** Caches what `open` returns for the bytes of this version. */
     open(place: string, version: number, open: () => T): T {

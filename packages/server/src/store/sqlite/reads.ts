@@ -165,7 +165,7 @@ export function documentReads(journal: DatabaseSync) {
        ORDER BY id LIMIT ${countedAtOnce})`,
   )
   return {
-    get(kind: DocumentKind, workspace: string, id: string): Document | undefined {
+    get: (kind: DocumentKind, workspace: string, id: string): Document | undefined => {
       const row = one.get(kind, workspace, id)
       return row && documentOf(row)
     },
