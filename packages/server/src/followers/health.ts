@@ -18,7 +18,6 @@ export interface IntegrityFailure {
   readonly foundMs?: number | undefined
 }
 
-/** The metrics that the followers change. */
 export interface FollowerMetrics {
   /** A follower has taken a chain to this sequence; it ended at `end` then. */
   readonly followed: (
@@ -40,7 +39,6 @@ export interface FollowerMetrics {
 
 export const followers = ["indexer", "checkpointer", "filing"] as const
 
-/** Where a chain is broken. */
 export interface Fault {
   /** The first broken entry; 1 if no single entry is known. */
   readonly sequence: number

@@ -218,7 +218,6 @@ export class Place {
     this.#sender = sender
   }
 
-  /** The name of its sender. */
   get sender(): string {
     return this.#sender.name
   }

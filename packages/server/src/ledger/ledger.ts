@@ -64,7 +64,6 @@ export interface Ledger {
     changes?: readonly Change[],
     pace?: Pace,
   ): Promise<readonly RecordOutcome[]>
-  /** Whether an entry has this key. */
   knows(workspace: Workspace, idempotency: Idempotency): Promise<boolean>
   readonly makeId: MakeId
   readonly random: Random

@@ -9,7 +9,6 @@ import type { Workspace, WorkspaceDocument } from "../store/documents.ts"
 import type { Journal } from "../store/store.ts"
 import { createLedger, type Ledger, type LedgerParts, type Draft } from "./ledger.ts"
 
-/** A clock that stands still. */
 const clock: Clock = { now: () => Date.UTC(2026, 0, 2), elapsed: () => 0, sleep: async () => {} }
 
 export const testKeyring = firstKeyring(new Uint8Array(32))

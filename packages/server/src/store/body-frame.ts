@@ -24,7 +24,6 @@ export interface FramedBody {
   readonly salted: Uint8Array
 }
 
-/** An unpacked frame. */
 export interface OpenFrame {
   /** Of the entries whose bodies it has, ascending. */
   readonly indexes: readonly number[]

@@ -30,7 +30,6 @@ type Answer = Document | string | undefined
 interface CachedAnswer {
   /** A promise, so that a cached answer needs no new object. */
   readonly asked: Promise<Answer>
-  /** When the cached answer expires. */
   readonly untilMs: number
   bytes: number
 }

@@ -52,7 +52,6 @@ export async function readGone(
   return (sequence) => goneIn(values.get(blockOf(sequence)), sequence)
 }
 
-/** Which of these entries lack their bodies. */
 export function bodiless(entries: readonly (Stored | undefined)[]): readonly number[] {
   return entries.flatMap((entry) =>
     entry !== undefined && entry.body === undefined ? [entry.sequence] : [],
@@ -98,7 +97,6 @@ export async function destroyedBodies(
   return all
 }
 
-/** The entries of these whose bodies were not destroyed. */
 export async function notDestroyed(
   registry: Pick<Registry, "get">,
   workspace: string,

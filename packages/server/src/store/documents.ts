@@ -37,7 +37,6 @@ export type CredentialDocumentKind = "api-key" | "token" | "setup"
 export const lanes = ["security", "data", "policy", "operations"] as const
 export type Lane = (typeof lanes)[number]
 export type Scope = "write" | "read" | "admin"
-/** The role of a member in a workspace. */
 export type Role = "viewer" | "admin"
 
 export interface WorkspaceSettings {
@@ -182,7 +181,6 @@ export interface PackDocument {
   readonly createdAt: string
   /** The sequences of its entries, ascending. */
   readonly sequences: readonly number[]
-  /** The projects of its entries. */
   readonly projectIds: readonly string[]
   /** The policies that its entries name, if they were published when the pack was made. */
   readonly policies: readonly { readonly projectId: string; readonly version: number }[]
@@ -458,7 +456,6 @@ export type Workspace = Document<"workspace">
 export type Account = Document<"member">
 export type Membership = Document<"membership">
 
-/** A document in a list. */
 export interface Listed<K extends DocumentKind = DocumentKind> extends Omit<Document<K>, "value"> {
   readonly value: K extends "pack" ? ListedPack : Documents[K]
 }

@@ -53,7 +53,6 @@ export function epochsOf({ id, value }: Workspace): readonly [Epoch, ...Epoch[]]
   return [{ ...epochOf(id, value, before, ended), ...open }, ...ended]
 }
 
-/** The epoch of an entry. */
 export function epochAt(epochs: readonly [Epoch, ...Epoch[]], sequence: number): Epoch {
   return epochs.find(({ before }) => sequence > before) ?? epochs[0]
 }

@@ -33,7 +33,6 @@ export interface ErasedBlock {
 }
 
 export interface ErasuresFile {
-  /** Whether it lists the erasure with this id. */
   has(id: string): boolean
   /** The blocks of an erasure are on the disk on return. Skips those that the file has already. */
   add(blocks: readonly ErasedBlock[]): void

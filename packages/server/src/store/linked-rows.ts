@@ -27,7 +27,6 @@ export const bodyStart = bodyTag.length
 const tag = utf8(bodyTag)
 const zero = new Uint8Array(1)
 
-/** The record of the entry at a place. */
 export function recordAt({ leaves }: LinkedRows, place: number): Uint8Array {
   return leaves.subarray(place * leafBytes + 1, (place + 1) * leafBytes)
 }
@@ -50,7 +49,6 @@ export function linkRows(entries: readonly ChainEntry[]): LinkedRows {
   }
 }
 
-/** The entries that lack their bodies. */
 export function bodilessIn(pieces: readonly LinkedRows[]): readonly number[] {
   return pieces.flatMap(({ sequences, lengths }) =>
     lengths.includes(0) ? sequences.filter((_, place) => lengths[place] === 0) : [],

@@ -70,7 +70,6 @@ export async function beginInDatabase(
   return await beginPostgresLedger(databaseUrl, act)
 }
 
-/** Whether a service is using the data. */
 export async function isInUse({ data, databaseUrl }: StorePlace): Promise<boolean> {
   if (databaseUrl === undefined) return isLocked(data)
   const { isPostgresInUse } = await import("./postgres/alone.ts")

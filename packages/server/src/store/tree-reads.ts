@@ -177,7 +177,6 @@ export async function readTile(
   return (await keptTiles(kept, log)(level, tile)).subarray(0, width * hashBytes)
 }
 
-/** Reads tiles from the index. */
 function keptTiles({ index }: Pick<TreeStore, "index">, log: Log): TileReader {
   return async (level, tile) =>
     (await index.tiles(log.workspace, log.number, [{ level, tile }]))[0] ?? new Uint8Array()

@@ -36,7 +36,6 @@ export interface Whole {
   unpacked(): UnpackedContent
   /** The stored segments of the search, in the order of their entries. */
   segments(workspace: string): Promise<readonly SegmentRow[]>
-  /** A part of one of them. */
   part(workspace: string, name: SegmentName, part: number): Promise<Uint8Array | undefined>
   close(): Promise<void>
 }
@@ -49,7 +48,6 @@ export interface UnpackedContent {
   readonly disclosures: readonly number[]
 }
 
-/** The stored index. */
 export interface KeptIndex extends Pick<IndexReader, "position" | "tree" | "checkpoint" | "tiles"> {
   allTiles(
     workspace: string,

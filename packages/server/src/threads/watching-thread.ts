@@ -36,7 +36,6 @@ export interface WatchingBeside extends Omit<Watching, "poke"> {
 
 type WatchQuestions = Omit<Watching, "close"> & Pick<WatchingBeside, "putUses">
 
-/** Runs the program in this thread. */
 function watchHere(
   store: WatchedStore,
   heads: Heads,

@@ -117,7 +117,6 @@ function placesOf(
   return start + indexes.length === framesEnd ? places : "has another length than its frames"
 }
 
-/** The frame that has an entry, if one has it. */
 export function frameOf(places: readonly FramePlace[], index: number): FramePlace | undefined {
   return places[firstWhere(places, (place) => place.index > index) - 1]
 }

@@ -6,7 +6,6 @@ import type { ArchiveStorage } from "../archive/archive-storage.ts"
 
 export interface OpenedArchive {
   readonly storage: ArchiveStorage
-  /** Opens the same storage again. */
   readonly reopen: () => ArchiveStorage
   readonly close: () => Promise<void>
 }

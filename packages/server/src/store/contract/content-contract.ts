@@ -288,7 +288,6 @@ function contentFormsContract(story: Story<OpenedContent>): void {
   )
 }
 
-/** Bodies and disclosures are dropped and destroyed. */
 function contentLossContract(story: Story<OpenedContent>): void {
   story("bodies that were dropped are gone until their frames are put back", async (store) => {
     const { served, filing } = store
@@ -488,7 +487,6 @@ async function packAll(content: ContentKeeper, workspace: string, upTo = Infinit
   }
 }
 
-/** Repeats the call until everything is done. */
 async function untilDone(
   step: (left: readonly SequenceRange[]) => Promise<number>,
   ranges: readonly SequenceRange[],

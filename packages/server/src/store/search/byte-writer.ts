@@ -4,7 +4,6 @@ export class ByteWriter {
   bytes: Buffer = Buffer.allocUnsafeSlow(4096)
   length = 0
 
-  /** Makes room for this many more bytes. */
   reserve(more: number): void {
     const needed = this.length + more
     if (needed <= this.bytes.length) return

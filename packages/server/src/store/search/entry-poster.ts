@@ -25,7 +25,6 @@ export interface Postings {
   /** A new key is written there, into what `room` returns. */
   readonly end: number
   room(bytes: number): Buffer
-  /** Begins the next item. */
   begin(): void
   /** Removes all keys of the last item. */
   undo(): void

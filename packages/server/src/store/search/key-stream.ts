@@ -13,7 +13,6 @@ import { ByteWriter } from "./byte-writer.ts"
 const partBytes = 32 * 1024
 export const restartEvery = 16
 
-/** A finished part. */
 export interface StreamPart {
   /** The number of its first key in the whole stream. */
   readonly first: number
@@ -154,7 +153,6 @@ export class KeyCursor {
     return true
   }
 
-  /** Moves to the key at a position. */
   goTo(index: number): void {
     if (index < this.index || index - this.index > restartEvery) this.#restart(index)
     while (this.index < index && this.next());

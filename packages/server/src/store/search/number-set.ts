@@ -35,7 +35,6 @@ export class NumberSet {
     this.#words[number >>> 5] = (this.#words[number >>> 5] ?? 0) | (1 << (number & 31))
   }
 
-  /** Adds the numbers from `start` to `end`. */
   addEach(numbers: Uint32Array, start: number, end: number): void {
     if (this.#isAll) return
     this.spread()

@@ -85,7 +85,6 @@ function mixed(given: number): number {
   return bits ^ (bits >>> 16)
 }
 
-/** The sum of a set. */
 export interface PairSum {
   readonly one: number
   readonly other: number
@@ -121,7 +120,6 @@ export class KeysOfNumbers {
     this.#hash = hash
   }
 
-  /** Begins the next number. */
   begin(number: number): void {
     this.#end()
     this.#number = number

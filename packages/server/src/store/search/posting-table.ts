@@ -62,7 +62,6 @@ export class PostingTable implements Postings {
     return this.arena
   }
 
-  /** Begins the next item. */
   begin(): void {
     if (this.items === this.#itemStarts.length) this.#itemStarts = doubled(this.#itemStarts)
     this.#itemStarts[this.items++] = this.#postedCount
@@ -75,7 +74,6 @@ export class PostingTable implements Postings {
     this.#postedCount = start
   }
 
-  /** Adds the key whose bytes are at `end` to the current item. */
   post(group: number, length: number): void {
     const { arena, end } = this
     const hashBytes = this.#hashBytes

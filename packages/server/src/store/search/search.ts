@@ -133,7 +133,6 @@ export interface Counted {
  */
 export type Turn = <T>(step: (also?: AlsoRead) => Promise<T>) => Promise<T>
 
-/** Finds recorded entries. */
 export interface Finder {
   /** Entries up to and including this sequence can be found. */
   position(workspace: string): Promise<number>

@@ -26,7 +26,6 @@ import type { SegmentParts, Steps } from "./segments.ts"
 import { eachWord, type EachWord } from "./value-words.ts"
 
 export interface SegmentBuilder {
-  /** Entries so far. */
   readonly count: number
   /** Adds an entry, in the order of sequences. Entries that the journal lacks are skipped. */
   add(stored: Stored): void

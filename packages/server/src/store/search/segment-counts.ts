@@ -38,7 +38,6 @@ export class Counts extends Map<string, number[]> {
 type Timeline = Extract<Counting, { readonly kind: "timeline" }>
 type Values = Extract<Counting, { readonly kind: "values" }>
 
-/** The counts of one segment's matches. */
 export function* countIn(
   segment: Segment,
   matches: SegmentMatches,
@@ -52,7 +51,6 @@ export function* countIn(
   return counts
 }
 
-/** Adds the counts of one more segment. */
 export function addCounts(total: Counts, counts: Counts, counting: Counting): void {
   for (const [name, more] of counts) {
     const known = total.get(name)
@@ -92,7 +90,6 @@ function* addTimeline(
   })
 }
 
-/** Visits entries with their times. */
 function* eachTime(
   segment: Segment,
   entries: NumberSet,

@@ -79,7 +79,6 @@ export function* findExact(segment: Segment, of: Dictionary, key: Uint8Array): S
   return place >= 0 ? new Range(place, place + 1) : new Range(~place, ~place)
 }
 
-/** All that begin so. */
 export function* findPrefix(segment: Segment, of: Dictionary, prefix: Uint8Array): Steps<Range> {
   const from = yield* placeIn(segment, of, prefix)
   const last = prefix.findLastIndex((byte) => byte !== 0xff)
@@ -231,7 +230,6 @@ const noSpan: ListSpan = { from: Infinity, end: Infinity }
 const noKey = new KeyCursor(new Uint8Array(), 0)
 const noList = new ListCursor(new Uint8Array(), 0, 1)
 
-/** Adds the lists of these keys or words to a set. */
 export function* addLists(
   segment: Segment,
   of: Dictionary,
@@ -318,7 +316,6 @@ export function* filterSet(
   return set
 }
 
-/** Adds them to a set. */
 export function* addFiltered(
   segment: Segment,
   filter: Filter,

@@ -26,12 +26,10 @@ export function sizeOf(level: number): number {
   return size
 }
 
-/** The sequence of its first entry. */
 export function firstOf({ level, k }: SegmentName): number {
   return k * sizeOf(level) + 1
 }
 
-/** The sequence of its last entry. */
 export function lastOf({ level, k }: SegmentName): number {
   return (k + 1) * sizeOf(level)
 }

@@ -54,7 +54,6 @@ export function packedEntries(journal: DatabaseSync) {
   }
 }
 
-/** Destroys bodies, salts and disclosures of these ranges. */
 export function bodyDestroying(
   journal: DatabaseSync,
   packed: PackedEntries,
@@ -138,7 +137,6 @@ function replaced(
   return [() => writes.remove(number, first), () => writes.put(number, first, end - first, made)]
 }
 
-/** Replaces disclosures by the remaining ones. */
 export function disclosureDestroying(
   journal: DatabaseSync,
   { stretches, disclosures }: PackedEntries,

@@ -215,7 +215,6 @@ function requireVersion(database: DatabaseSync): void {
   )
 }
 
-/** Compares versions such as 3.51.3. */
 export function isAtLeast(version: string, oldest: string): boolean {
   return oldest.localeCompare(version, "en", { numeric: true }) <= 0
 }
@@ -238,7 +237,6 @@ export function orDamaged(path: string, cause: unknown): unknown {
   return new StartError(detail, { cause })
 }
 
-/** Whether an error says that the file itself is damaged. */
 export function isDamage(error: unknown): boolean {
   const { cause } = error instanceof StartError ? error : { cause: error }
   return damaged.includes(errorCode(cause) & 0xff)

@@ -144,7 +144,6 @@ export function mayHold(filter: Uint8Array, { start, step }: Probe): boolean {
   return true
 }
 
-/** How many filters are joined. */
 export const joinedFilters = 32
 
 /**

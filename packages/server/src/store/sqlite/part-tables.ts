@@ -42,12 +42,10 @@ export function partReads(journal: DatabaseSync, table: PartTable) {
   )
   for (const statement of [at, next, parts, atWithBytes]) statement.setReturnArrays(true)
   const reads = {
-    /** The span that contains this entry. */
     at(number: number, sequence: number): Span | undefined {
       const span = spanOf(at.get(number, sequence))
       return span !== undefined && sequence < span.end ? span : undefined
     },
-    /** The next span after this entry. */
     next: (number: number, sequence: number): Span | undefined =>
       spanOf(next.get(number, sequence)),
     bytes(number: number, { first }: Pick<Span, "first">): Uint8Array {

@@ -78,7 +78,6 @@ export function placeReads(journal: DatabaseSync, stretches: StretchReads) {
   }
 
   return {
-    /** The workspace and sequence of the n-th entry. */
     place: (n: number): Place | undefined =>
       atOnce(() => {
         const row = one.get(n)

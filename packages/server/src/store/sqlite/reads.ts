@@ -141,7 +141,6 @@ const listBytesMax = 1024 * 1024
 
 const newest: ListPlace = { created: Number.MAX_SAFE_INTEGER, id: "" }
 
-/** Reads of the registry's documents. */
 export function documentReads(journal: DatabaseSync) {
   const columns = "created, kind, workspace, id, version, value FROM documents"
   const one = journal.prepare(`SELECT ${columns} WHERE kind = ? AND workspace = ? AND id = ?`)
@@ -205,7 +204,6 @@ export function logName(workspace: string, epoch: number): string {
   return epoch === 1 ? workspace : `${workspace}/${epoch}`
 }
 
-/** Reads of the index. */
 export function indexReads(index: DatabaseSync) {
   const position = index.prepare("SELECT sequence FROM positions WHERE workspace = ?")
   const tree = index.prepare("SELECT size, hashes FROM trees WHERE workspace = ?")

@@ -9,7 +9,6 @@ import { runEntries, runOf } from "./key-runs.ts"
 import { createRunFilters } from "./run-filters.ts"
 
 export interface Tail {
-  /** Adds a recorded entry. */
   add(place: Place): void
   /** The sequence of the entry with this key; or the runs that may have it, none if it is new. */
   find(

@@ -3,7 +3,6 @@
 import { joinFilters, joinedFilters, joinedMayHold, mayHold, probe } from "./key-runs.ts"
 
 export interface RunFilters {
-  /** Adds the filter of the next run. */
   add(filter: Uint8Array): void
   count(): number
   /** The runs that may have this key. It is empty for nearly every new key. */

@@ -80,7 +80,6 @@ export function stretchReads(
     return { first, end, open }
   }
   const reads = {
-    /** The stretch that contains this entry. */
     at(number: number, sequence: number): Stretch | undefined {
       const span = stretches.at(number, sequence)
       return span && opening(number, span)
@@ -115,7 +114,6 @@ export function stretchReads(
         return known.get(sequence)
       }
     },
-    /** The entries of the stretch, from one sequence up to another. */
     entries(
       workspace: string,
       number: number,
@@ -150,7 +148,6 @@ export function stretchReads(
   return reads
 }
 
-/** Makes entries of a stretch and what is packed beside it. */
 function entryReads(
   { frames, fewBodies }: ReturnType<typeof frameReads>,
   disclosures: ReturnType<typeof disclosureReads>,
@@ -221,7 +218,6 @@ function recordAt(records: Buffer, at: number): Uint8Array {
   return records.subarray(at * recordBytes, (at + 1) * recordBytes)
 }
 
-/** Disclosures of the entries of a stretch. */
 function disclosureReads(
   journal: DatabaseSync,
   cacheBytes: number,
