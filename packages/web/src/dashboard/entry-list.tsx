@@ -40,10 +40,7 @@ export function createEntryList({ desk, isBack = false, load, nothing, changed }
   const table = createEntryTable({
     hrefOf: linkTo,
     open: (sequence) => desk.go(linkTo(sequence)),
-    older: () => {
-      if (rows.hasMore && rows.refusal === undefined) void rows.older()
-    },
-    again: (sequence) => void rows.again(sequence),
+    rows: () => rows,
   })
   const results = createResults({ desk, table, nothing, again: () => void rows.begin() })
   const rows: Rows = createRows({

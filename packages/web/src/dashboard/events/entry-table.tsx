@@ -13,15 +13,14 @@ import {
   rememberingDay,
   type LinePlaces,
 } from "./line-places.ts"
+import type { Rows } from "./rows.ts"
 import { showRowTerms } from "./term-buttons.tsx"
 
 interface TableParts {
   readonly hrefOf: (sequence: number) => string
   readonly open: (sequence: number) => void
-  /** Called when the reader has scrolled near the end. */
-  readonly older: () => void
-  /** Called when a row becomes visible whose entry is not loaded. */
-  readonly again: (sequence: number) => void
+  /** More are loaded when the reader has scrolled near the end, or where entries are not in memory. */
+  readonly rows: () => Rows | undefined
   /** Adds a term to the search of the page, if it has one. */
   readonly find?: (term: string) => void
 }
@@ -31,7 +30,7 @@ export type EntryTable = ReturnType<typeof createEntryTable>
 /** Lines above and below the visible ones, so that a quick scroll shows no gap. */
 const marginPx = 400
 
-export function createEntryTable({ hrefOf, open, older, again, find }: TableParts) {
+export function createEntryTable({ hrefOf, open, rows, find }: TableParts) {
   const over = new AbortController()
   const { table, header, body, before, after } = createFrame()
   const drawn = createDrawnLines(hrefOf)
@@ -49,8 +48,9 @@ export function createEntryTable({ hrefOf, open, older, again, find }: TablePart
     after.grow((tops.at(-1) ?? 0) - (tops[last + 1] ?? 0))
     const far = seen.find((line) => line.kind === "entry" && !line.row.entry)
     if (isPrinted()) return
-    if (far?.kind === "entry") again(far.row.sequence)
-    if (last >= lines.length - 1) older()
+    const all = rows()
+    if (far?.kind === "entry") void all?.again(far.row.sequence)
+    if (last >= lines.length - 1 && all?.hasMore && !all.refusal) void all.older()
   }
 
   function layOut(): void {

@@ -16,22 +16,18 @@ interface AddressParts {
 export function createAddress({ desk, finding, opened }: AddressParts) {
   const zooms: Range[] = []
 
-  function of(name?: string): string {
-    const path = name === undefined ? ["events"] : ["events", name]
-    return desk.link(path, addressOf(finding.asked))
+  function of(name?: string | number, asked = finding.asked): string {
+    return desk.link(name === undefined ? ["events"] : ["events", String(name)], addressOf(asked))
   }
 
   function change(part: Partial<Asked>): void {
-    const next = liftTimes({ ...finding.asked, ...part }, isUtc())
-    const name = opened()
-    const path = name === undefined ? ["events"] : ["events", String(name)]
-    desk.go(desk.link(path, addressOf(next)))
+    desk.go(of(opened(), liftTimes({ ...finding.asked, ...part }, isUtc())))
   }
 
   return {
     change,
     list: () => of(),
-    entry: (sequence: number) => of(String(sequence)),
+    entry: (sequence: number) => of(sequence),
     search: (text: string): void => {
       if (isEntryName(text)) return desk.go(of(text))
       remember(text)

@@ -35,11 +35,7 @@ export function createList({ desk, finding, address, opened, count, firstRun }: 
     hrefOf: address.entry,
     open: (sequence) =>
       desk.go(address.entry(sequence), opened() === undefined ? undefined : "replace"),
-    older: () => {
-      const { rows } = finding
-      if (rows?.hasMore === true && rows.refusal === undefined) void rows.older()
-    },
-    again: (sequence) => void finding.rows?.again(sequence),
+    rows: () => finding.rows,
     find: address.find,
   })
   const arrivals = createArrivals({

@@ -8,6 +8,7 @@ import { Text } from "../../parts/text.tsx"
 import { hourMs, weekMs } from "../../parts/spans.ts"
 import { isUnused, keyState } from "../access/keys.tsx"
 import { verdictOf } from "../chain/chain-verdict.ts"
+import type { KnownChain } from "../chain/chain-watch.ts"
 import { wholeChain, type Desk } from "../desk.ts"
 import { everyKey } from "../every-item.ts"
 import type { Child } from "../../elements/elements.ts"
@@ -29,7 +30,7 @@ export function attention(desk: Desk): Part {
     className: "attention-list",
     title: "Needs attention",
     beside: (concerns) => concerns.length > 0 && <span class="quiet">{concerns.length}</span>,
-    ask: () => concernsOf(desk, keys),
+    ask: (state) => concernsOf(desk, state, keys),
     draw: (concerns) =>
       concerns.length === 0 ? (
         <p class="soft small state">
@@ -68,18 +69,21 @@ function keysFor(desk: Desk): () => Keys {
   }
 }
 
-async function concernsOf(desk: Desk, keys: () => Keys): Promise<Told<readonly Concern[]>> {
-  const chain = await unchecked(desk)
+async function concernsOf(
+  desk: Desk,
+  state: KnownChain,
+  keys: () => Keys,
+): Promise<Told<readonly Concern[]>> {
+  const chain = await unchecked(desk, state)
   if (!chain.ok || !desk.isAdmin) return chain
   const told = await keys()
   return told.ok ? { ok: true, value: [...chain.value, ...ofKeys(desk, told.value)] } : told
 }
 
 /** Younger entries have not had their turn yet. */
-async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
-  const state = desk.chain.state()
-  const verdict = state && verdictOf(state, Date.now())
-  if (verdict?.tone !== "intact" || verdict.unchecked === 0) return { ok: true, value: [] }
+async function unchecked(desk: Desk, state: KnownChain): Promise<Told<readonly Concern[]>> {
+  const verdict = verdictOf(state, Date.now())
+  if (verdict.tone !== "intact" || verdict.unchecked === 0) return { ok: true, value: [] }
   const told = await desk.get<EventsPage>(["events"], {
     ...wholeChain,
     cursor: verdict.firstUnchecked + 1,
@@ -92,7 +96,7 @@ async function unchecked(desk: Desk): Promise<Told<readonly Concern[]>> {
   const concern = {
     icon: historyIcon,
     title: `${counted(verdict.unchecked, "entry", "entries")} not checked for 7 days`,
-    detail: state?.checking
+    detail: state.checking
       ? "The service is reading them again now."
       : "The service reads the whole chain again in turns.",
     href: desk.link(["chain"], { verify: "all" }),

@@ -1,7 +1,7 @@
 // Three numbers: entries today, entries that wait for a checkpoint, and archived entries.
 
 import type { ChainState, Timeline } from "@tallystick/client/wire"
-import { unreachable, type Told } from "../../ask.ts"
+import type { Told } from "../../ask.ts"
 import { number } from "../../parts/counted.ts"
 import { dayStart } from "../../parts/time.tsx"
 import { hourMs } from "../../parts/spans.ts"
@@ -9,10 +9,10 @@ import type { Desk } from "../desk.ts"
 import { part, type Part } from "./part.tsx"
 
 export function figures(desk: Desk): Part {
-  const parts = [today(desk), waiting(desk), archive(desk)]
+  const parts = [today(desk), waiting(), archive()]
   return {
     node: <div class="figures">{parts.map(({ node }) => node)}</div>,
-    load: async () => void (await Promise.all(parts.map(({ load }) => load()))),
+    load: async (state) => void (await Promise.all(parts.map(({ load }) => load(state)))),
   }
 }
 
@@ -66,11 +66,14 @@ function Bars({ totals }: { readonly totals: readonly number[] }) {
   )
 }
 
-function waiting(desk: Desk): Part {
+/** It is known already. */
+const known = async (value: ChainState): Promise<Told<ChainState>> => ({ ok: true, value })
+
+function waiting(): Part {
   return part<ChainState>({
     className: "figure",
     title: "Waiting for a checkpoint",
-    ask: () => known(desk),
+    ask: known,
     draw: ({ pending }) => (
       <>
         <Figure of={pending} unit={pending === 1 ? "entry" : "entries"} />
@@ -84,11 +87,11 @@ function waiting(desk: Desk): Part {
   })
 }
 
-function archive(desk: Desk): Part {
+function archive(): Part {
   return part<ChainState>({
     className: "figure",
     title: "Archive",
-    ask: () => known(desk),
+    ask: known,
     draw: ({ size, archived }) => {
       const hot = size === 0 ? 100 : Math.round(((size - archived) / size) * 100)
       return (
@@ -104,12 +107,6 @@ function archive(desk: Desk): Part {
       )
     },
   })
-}
-
-/** Data that the page has just loaded. */
-async function known({ chain }: Desk): Promise<Told<ChainState>> {
-  const value = chain.state()
-  return value === undefined ? unreachable("it is not known yet") : { ok: true, value }
 }
 
 function Figure({ of, unit }: { readonly of: number; readonly unit: string }) {

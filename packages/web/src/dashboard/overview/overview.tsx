@@ -58,7 +58,7 @@ export const openOverview: OpenView = (desk) => {
     seen = now
     if (size === 0 && desk.workspace !== "instance")
       return desk.go(desk.link(["events"]), "replace")
-    for (const part of Object.values(shown)) void part.load()
+    for (const part of Object.values(shown)) void part.load(state)
     last = await newest(desk, recomputer)
     draw()
   }

@@ -3,17 +3,18 @@
 import type { Told } from "../../ask.ts"
 import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { showTold } from "../../parts/show-told.tsx"
+import type { KnownChain } from "../chain/chain-watch.ts"
 
 export interface Part {
   readonly node: Node
-  readonly load: () => Promise<void>
+  readonly load: (state: KnownChain) => Promise<void>
 }
 
 interface PartProps<Value> {
   readonly className: string
   readonly title: string
   readonly beside?: (value: Value) => Child
-  readonly ask: () => Promise<Told<Value>>
+  readonly ask: (state: KnownChain) => Promise<Told<Value>>
   readonly draw: (value: Value) => Child
 }
 
@@ -29,8 +30,9 @@ export function part<Value>({ className, title, beside, ask, draw }: PartProps<V
     ),
     load,
   }
-  function load(): Promise<void> {
-    return showTold(place, ask, (value) => {
+  function load(state: KnownChain): Promise<void> {
+    const asked = (): Promise<Told<Value>> => ask(state)
+    return showTold(place, asked, (value) => {
       place.className = ""
       redraw(heading, <>{title}</>, <>{beside?.(value)}</>)
       return draw(value)
