@@ -97,8 +97,7 @@ test("scripts stay small", async () => {
     "/e/x/y": 13 * kilobyte,
   }
   for (const [path, most] of Object.entries(budgets)) {
-    const scripts = (await assetsOf(path)).filter((asset) => asset.endsWith(".js"))
-    const sizes = await Promise.all(scripts.map((asset) => sizeOf(asset)))
+    const sizes = await Promise.all((await scriptsOf(path)).map((asset) => sizeOf(asset)))
     const size = sizes.reduce((sum, each) => sum + each, 0)
     assert.ok(size <= most, `${path} loads ${size} bytes of script, and may load ${most}`)
   }
@@ -137,6 +136,17 @@ test("the element is small, names the script that it loads later, and any page m
     assert.equal(other.headers.get("access-control-allow-origin"), "*", each)
   }
 })
+
+/** The scripts of a page, with those that they import at once. */
+async function scriptsOf(path: string): Promise<readonly string[]> {
+  const found = new Set((await assetsOf(path)).filter((asset) => asset.endsWith(".js")))
+  for (const asset of found) {
+    const { text } = await service.client().get(asset)
+    for (const [, name = ""] of text.matchAll(/(?:from|import)["`]\.\/([\w-]+\.js)["`]/g))
+      found.add(`/assets/${name}`)
+  }
+  return [...found]
+}
 
 async function sizeOf(path: string): Promise<number> {
   const { headers } = await service

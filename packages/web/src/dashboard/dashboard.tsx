@@ -22,13 +22,9 @@ import { openPacks } from "./packs/packs.tsx"
 import { openPasswordChange } from "./password-change.tsx"
 import { openPeople } from "./people/people.tsx"
 import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
-import { openPolicies } from "./policies/policies.tsx"
-import { openSettings } from "./settings/settings.tsx"
 import { openShell, type KnownWorkspaces, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
 import { openThing } from "./things/thing.tsx"
-import { openSystem } from "./system/system.tsx"
-import { openWorkspaces } from "./workspaces/workspaces.tsx"
 
 /** The pages in the bar, with the key that opens each after `g`. */
 const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenView })[] = [
@@ -36,29 +32,19 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "events", name: "Events", key: "e", open: openEvents },
   { page: "chain", name: "Chain", key: "c", open: openChain },
   { page: "packs", name: "Packs", key: "p", open: openPacks },
-  { page: "policies", name: "Policies", key: "l", open: openPolicies },
-  {
-    page: "consents",
-    name: "Consents",
-    key: "n",
-    open: later("Consents", (pages) => pages.openConsents),
-  },
+  { page: "policies", name: "Policies", key: "l", open: later("Policies", "openPolicies") },
+  { page: "consents", name: "Consents", key: "n", open: later("Consents", "openConsents") },
   { page: "people", name: "People", key: "u", open: openPeople },
-  {
-    page: "lifetime",
-    name: "Lifetime",
-    key: "i",
-    open: later("Lifetime", (pages) => pages.openLifetime),
-  },
+  { page: "lifetime", name: "Lifetime", key: "i", open: later("Lifetime", "openLifetime") },
   { page: "access", name: "Access", key: "k", open: openAccess },
-  { page: "settings", name: "Settings", key: "s", open: openSettings },
+  { page: "settings", name: "Settings", key: "s", open: later("Settings", "openSettings") },
 ]
 
 /** Pages that only other pages link to. */
 const further: Readonly<Record<string, OpenView>> = {
   things: openThing,
-  system: openSystem,
-  workspaces: openWorkspaces,
+  system: later("System", "openSystem"),
+  workspaces: later("Workspaces", "openWorkspaces"),
 }
 
 /** The last workspace that was shown, for an address without one. */

@@ -8,17 +8,18 @@ import type { OpenView, View } from "./desk.ts"
 import type * as laterPages from "./later-pages.ts"
 import "./consents/consents.css"
 import "./lifetime/lifetime.css"
+import "./policies/policies.css"
 
 type LaterPages = typeof laterPages
 
 /** A view of the later pages, which is told where it moves. */
-export function later(title: string, pick: (pages: LaterPages) => OpenView): OpenView {
+export function later(title: string, name: Exclude<keyof LaterPages, "ConsentLookUp">): OpenView {
   return (desk, place) => {
     let at = place
     let view: View | undefined
     let isClosed = false
     const draw = (pages: LaterPages): Child => {
-      if (!isClosed) view = pick(pages)(desk, at)
+      if (!isClosed) view = pages[name](desk, at)
       return view?.node
     }
     return {

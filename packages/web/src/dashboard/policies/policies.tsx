@@ -29,7 +29,6 @@ import type { Desk, OpenView } from "../desk.ts"
 import { listedTable, type ListedTable } from "../listed-table.tsx"
 import { openLinkDialog } from "../link-dialog.tsx"
 import { projectChoice } from "../project-choice.tsx"
-import "./policies.css"
 
 export const openPolicies: OpenView = (desk, place) => {
   const content = elementOf(<div />)
