@@ -60,5 +60,5 @@ ${content}</div>
 }
 
 const unscripted = tag`<noscript><div class="bar">tallystick</div><div class="unscripted"><p>This page needs JavaScript: everything on it is computed in your browser, so that you need not believe the server. What it shows can also be read with <code>curl</code>, and checked with <code>tallystick verify</code>.</p></div></noscript>
-<p class="unscripted unloaded">This page is still loading. If nothing else appears, reload it.</p>
+<p class="unscripted late unloaded">This page is still loading. If nothing else appears, reload it.</p>
 `
