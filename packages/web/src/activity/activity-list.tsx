@@ -154,7 +154,6 @@ function createSearch(find: (text: string) => void) {
   }
 }
 
-/** One quiet line if all entries are intact, a loud one if not. */
 function drawSum(sum: HTMLElement, entries: readonly ProvenEntry[], reader: Reader): void {
   const { words, locale } = reader
   const count = entries.length

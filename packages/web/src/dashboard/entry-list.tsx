@@ -24,7 +24,6 @@ interface ListParts {
   readonly load: (cursor: number, limit: number) => Promise<Told<RowPage>>
   /** Shown if there are no entries, or if there are more and none of the newest is one of these. */
   readonly nothing: (hasMore: boolean) => Node
-  /** Called after each change of the rows. */
   readonly changed?: (rows: Rows) => void
 }
 

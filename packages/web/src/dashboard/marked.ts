@@ -9,7 +9,6 @@ export interface Marked {
   readonly sequence: number
 }
 
-/** Whose marks they are, and where. */
 type Marker = Pick<Desk, "session" | "workspace">
 
 const prefix = "tallystick marked"

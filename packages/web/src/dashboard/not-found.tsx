@@ -30,7 +30,6 @@ export const openForbidden: OpenView = ({ workspace, session }) => ({
   ),
 })
 
-/** Shown instead of a part of a page. */
 export function NotAdmin() {
   return (
     <Notice title="For admins of this workspace" isPart>

@@ -82,7 +82,6 @@ interface WorkspaceMenuProps extends KnownWorkspaces {
   readonly page: string
 }
 
-/** Another workspace opens on the same page. */
 function WorkspaceMenu({ workspace, workspaces, isAll, page }: WorkspaceMenuProps) {
   return (
     <Menu id="workspaces" label={<Text of={workspace} />} kind="Workspace">

@@ -11,7 +11,6 @@ interface TabsProps<Key> {
   readonly children?: Child
 }
 
-/** Links that change what is shown below them. */
 export function Tabs<Key extends string | null>(props: TabsProps<Key>) {
   const { label, tabs, href, current, isSmall = false, children } = props
   return (

@@ -43,7 +43,6 @@ export function ThemeIcon() {
   )
 }
 
-/** The stick with three notches. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 20 20" aria-hidden="true">

@@ -2,7 +2,6 @@
 
 import type { Entry } from "@tallystick/client/wire"
 
-/** The letter of a lane, in its colour. */
 export function LaneLetter({ of: lane }: { readonly of: string }) {
   const known = laneOf(lane)
   return (

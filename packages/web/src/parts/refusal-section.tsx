@@ -17,7 +17,6 @@ interface RefusalSectionProps {
   readonly retry: () => void
   readonly isPart: boolean
   readonly words: Readonly<typeof refusalWords>
-  /** Shown next to the id of the request. */
   readonly beside?: Child
 }
 

@@ -55,7 +55,6 @@ export function ZoneToggle({ changed }: { readonly changed?: (() => void) | unde
   return button
 }
 
-/** The date, followed by how long ago it was. */
 export function Ago({ at }: { readonly at: string }) {
   return (
     <span>

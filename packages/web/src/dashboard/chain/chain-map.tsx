@@ -57,7 +57,6 @@ export function ChainMap({ state, nowMs, cellHref }: MapProps) {
   return map
 }
 
-/** The positions of the quarters, and the end. */
 function scalePlaces(cells: readonly Cell[]): readonly Cell[] {
   const at = [0, 0.25, 0.5, 0.75].map((part) => cells[Math.ceil(part * cells.length)])
   return [...new Set(at)].filter((cell) => cell !== undefined)

@@ -204,7 +204,6 @@ async function checkBirth(read: ReadLog, part: Part): Promise<ChainFinding | und
   return checkPart(read, part, 0, 1, () => {})
 }
 
-/** The expected hash of a link, and the one that it has. */
 function ends(fault: PlaceFault | "record", record: Uint8Array, before: Uint8Array) {
   const fields = fault === "link" ? parseRecord(record) : undefined
   return fields && { expected: toHex(before), found: toHex(fields.previousHash) }
@@ -220,7 +219,6 @@ interface Piece {
   readonly records: Uint8Array
 }
 
-/** The pieces in order, with several requests at once. */
 async function* pieces(
   read: ReadLog,
   epoch: number,

@@ -21,7 +21,6 @@ interface LookUpProps {
   readonly desk: Desk
   readonly subject?: string
   readonly projectId?: string
-  /** Called when a look-up was answered and recorded. */
   readonly found?: (reason: string) => void
 }
 

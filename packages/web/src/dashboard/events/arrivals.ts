@@ -12,7 +12,6 @@ interface ArrivalsParts {
   /** Whether the newest row is out of sight, so that new rows would not be seen. */
   readonly isAway: () => boolean
   readonly add: (entries: readonly ListedEntry[]) => void
-  /** Called when the text about them has changed. */
   readonly changed: () => void
   /** Called at most every ten seconds: the counts are out of date. */
   readonly recount: () => void

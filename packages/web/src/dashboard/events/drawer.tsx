@@ -169,7 +169,6 @@ interface ProvenanceProps {
   readonly find: (term: string) => void
 }
 
-/** The values that a search can name. */
 const provenanceFields: Readonly<Record<string, string>> = { traceId: "trace", keyId: "key" }
 
 function Provenance({ of, find }: ProvenanceProps) {

@@ -9,7 +9,6 @@ import type { Row } from "./rows.ts"
 
 export interface Shown {
   readonly rows: readonly Row[]
-  /** Undefined if it is not known. */
   readonly total: number | undefined
   readonly checkpoint: ChainState["checkpoint"]
   /** The sequence of the entry in the drawer. */
@@ -22,7 +21,6 @@ export interface Shown {
 export function createDrawnLines(hrefOf: (sequence: number) => string) {
   const drawn = new Map<string, { readonly row: HTMLElement; readonly as: unknown }>()
 
-  /** The existing row, if it shows the same. */
   function rowOf(key: string, line: Line, shown: Shown): HTMLElement {
     const known = drawn.get(key)
     const as = contentOf(line, shown)

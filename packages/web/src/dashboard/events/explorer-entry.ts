@@ -103,7 +103,6 @@ function createEntryPanel(parts: EntryParts, drawer: Drawer) {
   }
 }
 
-/** Moves from row to row, by keys and by the arrows of the drawer. */
 function createRowSteps({ desk, finding, address, list }: EntryParts, panel: () => EntryPanel) {
   const { table } = list
   return {

@@ -80,7 +80,6 @@ export function createFinding(parts: FindingParts, first: Asked) {
       if (coming !== undefined) desk.working(false)
       now.rows = coming = undefined
     },
-    /** The values that entries of the range have in a field. */
     values: (field: string) =>
       desk.get<FieldValues>(["events", "values"], {
         ...filterOf({ ...now.asked, text: "" }, now.at),

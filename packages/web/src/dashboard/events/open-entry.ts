@@ -27,7 +27,6 @@ export async function openEntry(desk: Desk, name: string): Promise<Told<Neighbou
   return { ok: true, value: { entry, before: isNeighbour ? before : undefined } }
 }
 
-/** Whether a text is the whole id of one entry. */
 export function isEntryName(text: string): boolean {
   return /^(?:rcp|evt)_[0-9A-Z]{20,}$/i.test(text)
 }

@@ -99,7 +99,6 @@ function Particular({ term, find, children }: ParticularProps) {
   )
 }
 
-/** Its name leads to everything it did and everything done to it. */
 function Thing({ of: party, desk }: { readonly of: Party; readonly desk: Desk }) {
   const { id, type, name, email } = party
   return (

@@ -114,7 +114,6 @@ export function createRows({ load, recompute, left, changed }: RowsParts): Rows 
   })
 }
 
-/** Replaces existing rows. */
 function merged(all: readonly Row[], others: readonly Row[]): readonly Row[] {
   const bySequence = new Map(others.map((row) => [row.sequence, row]))
   return all.map((row) => bySequence.get(row.sequence) ?? row)

@@ -18,7 +18,6 @@ interface SuggestionParts {
   /** The source of the suggestions. */
   readonly finding: Pick<Finding, "values" | "names">
   readonly committed: () => string
-  /** The terms to which the text in the input is added. */
   readonly before: () => string
   readonly commit: (text: string) => void
 }

@@ -29,7 +29,6 @@ export function Summary({ of: { all, total, refusal }, chain, lostAt }: SummaryP
   )
 }
 
-/** One quiet sentence if all entries are intact, a loud one if not. */
 export function RecomputedSentence({ rows }: { readonly rows: readonly Row[] }) {
   const count = (state: Row["state"]): number => rows.filter((row) => row.state === state).length
   const all = rows.length

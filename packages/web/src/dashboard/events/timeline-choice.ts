@@ -9,7 +9,6 @@ interface ChoiceParts {
 }
 
 export interface Chosen {
-  /** The focused bucket. */
   readonly at: number
   readonly first: number
   readonly last: number
@@ -67,7 +66,6 @@ export function choosing({ plot, count, say, zoom, undo }: ChoiceParts) {
   plot.addEventListener("pointerup", () => at !== anchor && zoomIn())
   for (const type of ["pointerleave", "focus", "blur"]) plot.addEventListener(type, tell)
   return {
-    /** Called when the buckets have changed. */
     begin(): void {
       at = anchor = Math.min(at, Math.max(0, count() - 1))
       tell()

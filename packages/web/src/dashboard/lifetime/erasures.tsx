@@ -24,7 +24,6 @@ import { forgetLists } from "../events/left-lists.ts"
 import { listedTable } from "../listed-table.tsx"
 import type { Place } from "../place.ts"
 
-/** How often the page checks whether an erasure is done. */
 const againMs = 2000
 
 export function erasuresPart(desk: Desk, { query }: Place): Part {
