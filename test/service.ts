@@ -224,7 +224,7 @@ export interface Sent extends Omit<Exchange, "reply"> {
 export type Send = (sent: Sent) => Promise<Reply>
 
 /**
- * How all clients of this process send. through-client.ts, loaded before a scenario, sends in
+ * How all clients of this process send. through-client.ts, imported by a scenario, sends in
  * another way.
  */
 let send: Send = overHttp

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { eventFor, makeKey, makeWorkspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // POST /v1/events/batch: each event is judged alone, in order; an invalid envelope refuses all.
@@ -305,3 +306,6 @@ test("the instance key may write to several workspaces in one batch", async () =
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 800, refused: 2 }))

@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { eventFor, makeKey, makeWorkspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // POST /v1/consents: a person agreed to a version of a policy.
@@ -377,3 +378,6 @@ test("consents are counted by version and mode, with and without sealed metadata
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 50, refused: 30 }))

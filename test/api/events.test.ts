@@ -2,6 +2,7 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { eventFor, makeKey, makeWorkspace, writeEvent, type Reply } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // POST /v1/events: accepted and refused events, and the entries that they become.
@@ -436,3 +437,6 @@ test("a key that is bound to projects writes to these only", async () => {
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 350, refused: 30 }))

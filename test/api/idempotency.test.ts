@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { readChain } from "../chain.ts"
 import { eventFor, makeKey, makeWorkspace, type Reply, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // One entry for each key, for ever: the same request again is answered with the first receipt,
@@ -279,3 +280,6 @@ test("of a hundred different requests with one key at once, one is recorded", as
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 200, refused: 80 }))

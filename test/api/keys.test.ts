@@ -14,6 +14,7 @@ import {
 } from "../service.ts"
 import { withCheckDigits } from "./check-digits.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // API keys: shown once, bound to their purpose, revoked at once; and texts that only look like
@@ -478,3 +479,6 @@ test("a key works until it expires, and an expired key is answered differently f
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 500, refused: 300 }))

@@ -14,6 +14,7 @@ import {
 } from "../service.ts"
 import { exchange, request } from "./raw.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // What operators and their machines ask: health, readiness, limits. Every limit that is shown is
@@ -279,3 +280,6 @@ test("every receipt of this run verifies, and no secret leaked", async () => {
   await service.finish()
   await tight.finish()
 })
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 20, refused: 5 }))

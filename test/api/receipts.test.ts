@@ -4,6 +4,7 @@ import { verifyReceipt } from "@tallystick/proof"
 import { expectAnswer, expectTlogProof, readChain } from "../chain.ts"
 import { eventFor, make, makeKey, makeWorkspace, writeEvent, type Client } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // GET …/receipts/{receiptId} and …/proof: who sees what, and that anybody can verify it.
@@ -328,3 +329,6 @@ test("an unknown query parameter is refused, for callers who may see the receipt
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 300, refused: 150 }))

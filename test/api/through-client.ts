@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createClient, TallystickError, type Client, type Context } from "@tallystick/client"
 import { overHttp, replyOf, sendBy, type Reply, type Sent } from "../service.ts"
 
-// Loaded before a scenario, this sends its requests with @tallystick/client; bytes, headers or
+// A scenario that imports this sends its requests with @tallystick/client; bytes, headers or
 // addresses that no client would send go over plain HTTP. The scenario sees the raw answer. For
 // each request this asserts that the client sent it unchanged and read the answer correctly.
 
@@ -308,6 +308,11 @@ function expectMade(value: unknown, reply: Reply, made: unknown): void {
 }
 
 sendBy(throughClient)
-process.once("exit", () =>
-  process.stdout.write(`# through the client: ${JSON.stringify(counts)}\n`),
-)
+
+/** The client has made at least so many requests, and so many of these were refused. */
+export function expectThroughClient(least: { readonly made: number; readonly refused: number }) {
+  assert.ok(
+    counts.client >= least.made && counts.refused >= least.refused,
+    `the client has made ${JSON.stringify(counts)}`,
+  )
+}

@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { openCheckpoint, readChain, tileName } from "../chain.ts"
 import { eventFor, eventually, logKeyOf, makeKey, makeWorkspace, writeMany } from "../service.ts"
 import { expectRows } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 import { untilSigned } from "../until.ts"
 
@@ -329,3 +330,6 @@ test("a checkpoint is signed within about a second without anybody asking", asyn
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 800, refused: 50 }))

@@ -3,6 +3,7 @@ import { after, test } from "node:test"
 import { readChain, type Chain } from "../chain.ts"
 import { eventFor, makeKey, makeWorkspace, writeEvent, type Workspace } from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
+import { expectThroughClient } from "./through-client.ts"
 import { startWatched } from "./watched.ts"
 
 // Workspaces and projects: settings, lists, and the entry of each administrative act.
@@ -589,3 +590,6 @@ test("a workspace has as many projects as its setting allows: an event that name
 })
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())
+
+test("most of these requests were sent by the client, which misread no answer", () =>
+  expectThroughClient({ made: 250, refused: 80 }))
