@@ -966,32 +966,6 @@ test("help shows the help of the command that it is given", async () => {
   }
 })
 
-test("every command has an example in its help", async () => {
-  const listed = async (...parents: string[]) => {
-    const { output } = await tallystick([...parents, "--help"])
-    return [...(output.split("Commands:\n")[1] ?? "").matchAll(/^ {2}([a-z-]+)/gm)]
-      .map(([, name = ""]) => name)
-      .filter((name) => name !== "help")
-  }
-  const names = await listed()
-  assert.ok(names.length >= 12, `looked at ${names.length} commands only`)
-  const groups = await Promise.all(names.map(async (name) => ({ name, parts: await listed(name) })))
-  for (const command of groups.flatMap(({ name, parts }) =>
-    parts.length === 0 ? [[name]] : parts.map((part) => [name, part]),
-  )) {
-    const { code, output } = await tallystick([...command, "--help"])
-    assert.equal(code, 0)
-    assert.match(
-      output,
-      new RegExp(`Example:\\n  \\$ .*tallystick ${command.join(" ")}`),
-      command.join(" "),
-    )
-    assert.ok(!output.includes("default: false"), "what is off is not said")
-    const wide = output.split("\n").filter((line) => line.length > 80 && !line.startsWith("  $ "))
-    assert.deepEqual(wide, [], "it fits a narrow terminal")
-  }
-})
-
 test("serve --demo: a full disk is one sentence, which the log may say before it", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "tallystick-"))
   const { code, errors } = await tallystick(["serve", "--demo"], {

@@ -4,7 +4,7 @@ import { chmod, readdir, readFile, writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
-import { test } from "node:test"
+import { before, test } from "node:test"
 import { verifyReceipt } from "@tallystick/proof"
 import { makeFolder } from "./folder.ts"
 import { expectChain } from "./chain.ts"
@@ -355,6 +355,35 @@ test(
 const bash =
   spawnSync("bash", ["--version"]).error === undefined ? false : "bash is not installed here"
 
+/** The help of all commands, by their words, in order. */
+const helps = new Map<string, string>()
+
+async function readHelp(...words: readonly string[]): Promise<void> {
+  const { code, output } = await tallystick([...words, "--help"])
+  assert.equal(code, 0)
+  helps.set(words.join(" "), output)
+  for (const name of commandsOf(output)) if (name !== "help") await readHelp(...words, name)
+}
+
+/** All groups of them. */
+function commandsOf(help: string): readonly string[] {
+  const commands = help.split("\nCommands:\n")[1] ?? ""
+  return [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
+}
+
+before(() => readHelp())
+
+test("every command has an example in its help", () => {
+  assert.ok(helps.size >= 30, `looked at ${helps.size} commands only`)
+  for (const [command, help] of helps) {
+    if (commandsOf(help).length === 0)
+      assert.match(help, new RegExp(`Example:\\n  \\$ .*tallystick ${command}`), command)
+    assert.ok(!help.includes("default: false"), "what is off is not said")
+    const wide = help.split("\n").filter((line) => line.length > 80 && !line.startsWith("  $ "))
+    assert.deepEqual(wide, [], "it fits a narrow terminal")
+  }
+})
+
 test(
   "completion: bash offers every command and every option that the program's own help names",
   { skip: bash },
@@ -369,26 +398,16 @@ test(
       assert.deepEqual([status, stderr], [0, ""])
       return stdout.split("\n").filter((one) => one !== "")
     }
-    let looked = 0
-    const compare = async (...words: string[]): Promise<void> => {
-      const { output } = await tallystick([...words, "--help"])
-      const after = (title: string): string => output.split(`\n${title}:\n`)[1] ?? ""
-      const [options = ""] = after("Options").split("\n\n")
-      // All groups of them.
-      const commands = after("Commands")
+    for (const [command, help] of helps) {
+      const [options = ""] = (help.split("\nOptions:\n")[1] ?? "").split("\n\n")
       const flags = [...options.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
-      const names = [...commands.matchAll(/^ {2}([\w-]+)/gm)].map(([, name = ""]) => name)
       assert.ok(flags.length > 0)
       assert.deepEqual(
-        new Set(offered(...words, "")),
-        new Set([...flags, ...names]),
-        `tallystick ${words.join(" ")}`,
+        new Set(offered(...command.split(" ").filter((word) => word !== ""), "")),
+        new Set([...flags, ...commandsOf(help)]),
+        `tallystick ${command}`,
       )
-      looked += 1
-      for (const name of names) if (name !== "help") await compare(...words, name)
     }
-    await compare()
-    assert.ok(looked >= 12, `looked at ${looked} commands only`)
     assert.deepEqual(offered("keys", "cr"), ["create"])
     assert.deepEqual(offered("keys", "create", "acme", "--sc"), ["--scope"])
     assert.deepEqual(
