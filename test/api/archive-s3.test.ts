@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { test } from "node:test"
+import { after, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
@@ -53,9 +53,8 @@ const faults: Readonly<Record<string, S3Server["misbehave"]>> = {
   "never answers": () => true,
 }
 
-/** The first 4,096 entries are in the archive, and the service has none of it in memory. */
-async function startArchived(s3: S3Server) {
-  const environment = settingsFor(s3)
+/** The first 4,096 entries are in the archive, and each test starts a service that has none of it in memory. */
+async function writeArchived() {
   const first = await startService({ environment })
   const workspace = await makeWorkspace(first, { hotDays: 0 })
   const receipts = await writeMany(workspace, filed + 50, {
@@ -68,17 +67,18 @@ async function startArchived(s3: S3Server) {
     180_000,
   )
   assert.equal(await first.end(), 0)
-  const later = await startService({ data: first.data, environment })
-  return { environment, workspace, receipts: [...receipts], first, later }
+  return { workspace, receipts: [...receipts], first }
 }
 
+const s3 = await startS3Server()
+after(() => s3[Symbol.asyncDispose]())
+const environment = settingsFor(s3)
+const { workspace, receipts, first } = await writeArchived()
+after(() => first[Symbol.asyncDispose]())
+const { id, path } = workspace
+
 test("a failing S3 archive is reported as unavailable, and wrong data from it is refused", async (t) => {
-  await using s3 = await startS3Server()
-  const { environment, workspace, receipts, ...started } = await startArchived(s3)
-  // Its folder goes with it.
-  await using _ = started.first
-  await using later = started.later
-  const { id, path } = workspace
+  await using later = await startService({ data: first.data, environment })
   const writer = later.client(workspace.writer.bearer)
   const places = new Map(Object.keys(faults).map((name, at) => [name, at * segmentEntries]))
   const receiptAt = (place: number) => `${path}/receipts/${receipts[place]?.receipt}`
@@ -142,11 +142,7 @@ test("a failing S3 archive is reported as unavailable, and wrong data from it is
 })
 
 test("a slow S3 archive delays only reads of what it holds", async () => {
-  await using s3 = await startS3Server()
-  const { workspace, receipts, first, later: service } = await startArchived(s3)
-  await using _ = first
-  await using __ = service
-  const { id, path } = workspace
+  await using service = await startService({ data: first.data, environment })
   const writer = service.client(workspace.writer.bearer)
   const mayAnswer = Promise.withResolvers<void>()
   s3.slow = () => mayAnswer.promise
