@@ -118,7 +118,7 @@ process.env.NODE_COMPILE_CACHE ??= cache
 // Services and commands are started hundreds of times: test/program.ts.
 if (files.some(needsMore)) process.env.BUNDLED_PROGRAM ??= await bundleProgram(cache)
 
-// How many runs the simulation makes, of a thousand.
+// How many runs the simulation makes, of three hundred.
 if (values.quick) process.env.SEEDS ??= "50"
 if (values.minutes !== undefined) process.env.DEEP_MINUTES = values.minutes
 

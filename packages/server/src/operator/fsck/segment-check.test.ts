@@ -173,7 +173,7 @@ test("a union of lists that differs is found, and a large segment is read in blo
 
 const columns = new Set<StreamName>(["occurred", "nanos", "made", "ids", "receipts"])
 
-test(`each byte that is another one is found, and one more or less (seed ${seed})`, async () => {
+test(`any byte that is another one is found, and one more or less (seed ${seed})`, async () => {
   const few = entries.filter((_, at) => at % 64 === 63)
   const segment = made({ blockRows }, few)
   const sums = recordOf((stream) => segment.streams[stream].map(sumOf))
@@ -186,9 +186,9 @@ test(`each byte that is another one is found, and one more or less (seed ${seed}
       place++
       const { raw } = part
       const changed = [Buffer.concat([raw, Buffer.of(0)]), raw.subarray(0, -1), raw.subarray(1)]
-      // Each byte of a column is compared in the same way.
-      const step = columns.has(stream) ? 97 : 1
-      for (let byte = 0; byte < raw.length; byte += step) {
+      // Each byte of a column is compared in the same way; of others, chance draws a quarter.
+      const step = columns.has(stream) ? 97 : 4
+      for (let byte = chance.below(Math.min(step, raw.length)); byte < raw.length; byte += step) {
         const other = Buffer.from(raw)
         other[byte] = (raw[byte] ?? 0) ^ (1 + chance.below(255))
         changed.push(other)
