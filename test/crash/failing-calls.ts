@@ -49,7 +49,8 @@ export async function failAgainAndAgain({
       Array.from({ length: workspacesCount }, () => makeWorkspace(first)),
     )
     const writers = workspaces.map((workspace, at) => createWriter(workspace, at, chance))
-    for (let point = 0; point < points; point++) {
+    const begin = 6 * chance.below(5)
+    for (let point = begin; point < begin + points; point++) {
       const goesOn = await failOnce(service, failingOf(point, data), writers, seen)
       if (!goesOn) service = await startProgram({ data }, fault)
       await Promise.all(writers.map((writer) => writer.finish(service)))

@@ -5,7 +5,7 @@ import { endAgainAndAgain } from "./endings.ts"
 
 // Promise 1: no acknowledged event is lost by kill -9. `npm run test:deep` kills 2,000 times.
 
-const endings = 16
+const endings = 8
 
 test(`acknowledged events survive ${2 * endings} kills`, async (t) => {
   const chance = createChance(seedOf(t))

@@ -11,8 +11,8 @@ import { lieAboutSyncs, noTracer } from "./tracer.ts"
 
 // The second file system is for comparison, so it is not required.
 for (const [kind, endings, skip] of [
-  ["ext4", 15, skipUnlessStrict(noDisk("ext4"))],
-  ["xfs", 5, noDisk("xfs")],
+  ["ext4", 8, skipUnlessStrict(noDisk("ext4"))],
+  ["xfs", 3, noDisk("xfs")],
 ] as const) {
   test(
     `what was acknowledged survives ${2 * endings} power cuts on ${kind}`,

@@ -15,7 +15,7 @@ import { startProgram } from "./programs.ts"
 // times as there are kills.
 
 /** KILLS sets the number for a longer run. */
-export const usualKills = Number(process.env["KILLS"] ?? 15)
+export const usualKills = Number(process.env["KILLS"] ?? 10)
 
 /** At most this many runs, beside the first, are made for so many kills. */
 export const roundsFor = (kills: number): number => kills + Math.ceil(kills / 2)

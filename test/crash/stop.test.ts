@@ -5,16 +5,16 @@ import { endAgainAndAgain } from "./endings.ts"
 
 // Promise 19: a clean shutdown. `npm run test:deep` has 500.
 
-test("10 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
+test("6 stops under load are clean: every recorded event was acknowledged, and the exit code is 0 within 10 s", async (t) => {
   const chance = createChance(seedOf(t))
   const runs = await Promise.all(
-    [1, 2].map(() => endAgainAndAgain({ endings: 5, signal: "SIGTERM", chance })),
+    [1, 2].map(() => endAgainAndAgain({ endings: 3, signal: "SIGTERM", chance })),
   )
   for (const ended of runs) {
     t.diagnostic(JSON.stringify(ended))
     const { endings, acknowledged, retried, recordedUnheard, slowestStopMs, lookedUp } = ended
     assert.ok(
-      endings === 5 && acknowledged >= 75 && retried >= 50 && lookedUp === acknowledged,
+      endings === 3 && acknowledged >= 45 && retried >= 30 && lookedUp === acknowledged,
       "there was not enough to lose",
     )
     assert.equal(recordedUnheard, 0, "what was recorded was answered before the end")

@@ -6,25 +6,25 @@ import { createChance, seedOf } from "../chance.ts"
 // Promise 12: no input causes a 5xx, a crash, or a stall. `npm run test:deep` sends a million.
 
 const floors = {
-  invalid_field: 1500,
-  invalid_json: 250,
-  bad_request: 150,
-  unauthorized: 150,
-  not_found: 150,
-  payload_too_large: 5,
+  invalid_field: 750,
+  invalid_json: 125,
+  bad_request: 75,
+  unauthorized: 75,
+  not_found: 75,
+  payload_too_large: 3,
 } as const
 
-test("10,000 mostly invalid requests are answered as described, and every accepted one is recorded", async (t) => {
+test("5,000 mostly invalid requests are answered as described, and every accepted one is recorded", async (t) => {
   const seed = seedOf(t)
-  const counts = await sendBadInput({ requests: 10_000, chance: createChance(seed), seed })
+  const counts = await sendBadInput({ requests: 5000, chance: createChance(seed), seed })
   t.diagnostic(JSON.stringify(counts))
-  assert.equal(counts.requests, 10_000)
+  assert.equal(counts.requests, 5000)
   assert.ok(
-    counts.fewest[1] >= 10 && counts.operations > 50,
+    counts.fewest[1] >= 5 && counts.operations > 50,
     `${counts.fewest[0]} had too few requests`,
   )
   assert.ok(
-    counts.accepted >= 1000 && counts.entries >= 50 && counts.torn >= 400,
+    counts.accepted >= 500 && counts.entries >= 25 && counts.torn >= 200,
     "too little was accepted, or torn",
   )
   assert.ok(counts.unanswered < counts.torn / 10, "many torn requests had no answer")

@@ -7,21 +7,21 @@ import { restoreAgainAndAgain } from "./restored.ts"
 // Promise 16: a restored copy cannot fork silently.
 
 test("a copy made under load has every acknowledged entry, is read-only, and keeps its name only if nothing is missing", async (t) => {
-  const restored = await restoreAgainAndAgain({ rounds: 2, chance: createChance(seedOf(t)) })
+  const restored = await restoreAgainAndAgain({ rounds: 1, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(restored))
   assert.ok(
-    restored.backups === 5 &&
-      restored.resumed === 2 &&
-      restored.epochs >= 2 * 2 + 2 + 2 &&
+    restored.backups === 3 &&
+      restored.resumed === 1 &&
+      restored.epochs >= 2 + 2 + 2 &&
       restored.laterEpochs === 2,
   )
-  assert.equal(restored.foundLost, 2 * 2 + 2)
+  assert.equal(restored.foundLost, 2 + 2)
   assert.ok(
-    restored.before >= 80 && restored.during >= 40 && restored.lost >= 44,
+    restored.before >= 40 && restored.during >= 20 && restored.lost >= 22,
     "there was not enough load",
   )
   assert.ok(
-    restored.refused >= 4 * 25 && restored.proved >= 40 && restored.entries >= 330,
+    restored.refused >= 2 * 25 && restored.proved >= 20 && restored.entries >= 165,
     "too little was tried",
   )
 })

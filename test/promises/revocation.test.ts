@@ -6,13 +6,10 @@ import { revokeUnderTraffic } from "./revocation.ts"
 // Promise 17: after a revocation is answered, the credential is never accepted again.
 
 test("a revoked key or token ends at once under traffic, and a key's tokens with it", async (t) => {
-  const ended = await revokeUnderTraffic({ rounds: 50, atOnce: 4, chance: createChance(seedOf(t)) })
+  const ended = await revokeUnderTraffic({ rounds: 25, atOnce: 4, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(ended))
-  assert.ok(ended.revocations >= 100 && ended.cascaded >= 100, "too few were ended")
-  assert.ok(
-    ended.before >= 750 && ended.after >= 750 && ended.spared >= 150,
-    "they were not in use",
-  )
+  assert.ok(ended.revocations >= 50 && ended.cascaded >= 50, "too few were ended")
+  assert.ok(ended.before >= 375 && ended.after >= 375 && ended.spared >= 75, "they were not in use")
 })
 
 test("canary: a registry whose cache forgets nothing is detected", async (t) => {

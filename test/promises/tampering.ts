@@ -68,9 +68,10 @@ export async function tamperAgainAndAgain({
     assert.ok(good.entries >= passes.length * scene.size)
   }
   const names = Object.keys(mutationKinds)
+  const first = chance.below(names.length)
   for (let run = 0; run < mutations; run++) {
-    // Every kind has its turn; chance decides only the place.
-    const name = names[run % names.length] ?? ""
+    // Every kind has its turn; chance decides only who is first, and the place.
+    const name = names[(first + run) % names.length] ?? ""
     const { act, pass = "chain", knows = "both", says } = mutationKinds[name] as Kind
     restore(scene)
     const expected = within(scene, chance, act, isIdle === true)
