@@ -1,6 +1,8 @@
 import assert from "node:assert/strict"
+import { once } from "node:events"
+import { connect } from "node:net"
 import { after, test } from "node:test"
-import { eventFor, makeWorkspace, writeEvent } from "../service.ts"
+import { eventFor, makeWorkspace, startService, writeEvent } from "../service.ts"
 import { exchange, request, type RawExchange } from "./raw.ts"
 import { expectAnswered, expectRows, type Row } from "./table.ts"
 import { expectProblem, expectUsualHeaders, startWatched } from "./watched.ts"
@@ -704,5 +706,36 @@ test("a valid request id is returned, and an invalid one is replaced", async () 
   }
   assert.equal(ids.size, 15, "each of its own")
 })
+
+test(
+  "where few files may be open, connections leave some to threads that start later",
+  { skip: process.platform !== "linux" && "elsewhere the limit is not known" },
+  async () => {
+    await using few = await startService({
+      prefix: ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"'],
+    })
+    assert.match(few.log(), /only 300 files may be open, so at most 44 connections are/)
+    const { path, id, writer, reader } = await makeWorkspace(few)
+    await writeEvent({ id, writer })
+    const { hostname, port } = new URL(few.url)
+    const idle = Array.from({ length: 400 }, () => connect(Number(port), hostname).resume())
+    const isOpen = ({ readyState }: (typeof idle)[number]): boolean => readyState === "open"
+    await Promise.all(
+      idle.map((socket) =>
+        once(
+          socket.on("error", () => {}),
+          "connect",
+        ),
+      ),
+    )
+    for (const address of [`${path}/events?query=invoice`, `${path}/events/export?format=csv`]) {
+      const reply = await reader.get(address)
+      assert.equal(reply.status, 200, reply.text)
+    }
+    const open = idle.filter(isOpen).length
+    assert.ok(open > 40 && open <= 44, `${open} are open`)
+    for (const socket of idle) socket.destroy()
+  },
+)
 
 test("every receipt of this run verifies, and no secret leaked", () => service.finish())

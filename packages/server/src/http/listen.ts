@@ -11,6 +11,7 @@ import { rootRoute } from "./docs.ts"
 import { routesOf } from "./endpoint.ts"
 import { limitFailures } from "./failure-log.ts"
 import { pageEndpoints } from "./page-endpoints.ts"
+import { openFilesMax } from "./process-metrics.ts"
 import { routes } from "./routes.ts"
 import { HttpServer } from "./server.ts"
 import { namesWorkspace, type Service } from "./service.ts"
@@ -31,7 +32,7 @@ export async function listen(
   const failures = limitFailures(log, clock, limits.failureLinesPerMinute, metrics.failure)
   const server = new HttpServer(
     {
-      limits,
+      limits: { ...limits, connectionsMax: await connectionsMaxOf(limits.connectionsMax, log) },
       clock,
       log: failures,
       listenHost: config.host,
@@ -62,6 +63,20 @@ export async function listen(
       "members sign in over plain HTTP: anyone on the network path can take over their sessions. Put TLS in front, and set TALLYSTICK_PUBLIC_URL",
     )
   return { server, port }
+}
+
+/** Files that a service has open beside its connections: 60 at a start, and those of more threads. */
+const ownFilesMax = 256
+
+/** Connections must leave files to threads that start later, or searches and exports are refused. */
+async function connectionsMaxOf(wanted: number, log: Logger): Promise<number> {
+  const files = await openFilesMax()
+  const room = Math.max(1, files - ownFilesMax)
+  if (wanted <= room) return wanted
+  log.warn(
+    `only ${files} files may be open, so at most ${room} connections are, instead of ${wanted}: raise the limit of open files (LimitNOFILE, ulimit -n), or set TALLYSTICK_LIMIT_CONNECTIONS_MAX`,
+  )
+  return room
 }
 
 /** An error that names the setting to correct, if there is one. */

@@ -25,7 +25,7 @@ export function describeProcess(registry: Registry, clock: Clock): void {
   memory("nodejs_external_memory_bytes", external, "external")
   if (process.platform === "linux") {
     gauge("process_open_fds", "Open file descriptors, connections among them", openDescriptors)
-    gauge("process_max_fds", "File descriptors that may be open", maxDescriptors)
+    gauge("process_max_fds", "File descriptors that may be open", openFilesMax)
   }
   describeDelays(gauge, clock)
 }
@@ -102,7 +102,9 @@ async function openDescriptors(): Promise<number> {
   return (await readdir("/proc/self/fd")).length - 1
 }
 
-async function maxDescriptors(): Promise<number> {
+/** How many files and connections the process may have open; infinite where that is unknown. */
+export async function openFilesMax(): Promise<number> {
+  if (process.platform !== "linux") return Number.POSITIVE_INFINITY
   const [, soft] = /^Max open files +(\d+)/m.exec(await readFile("/proc/self/limits", "utf8")) ?? []
   return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
 }
