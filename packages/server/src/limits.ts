@@ -22,8 +22,9 @@ export const defaultLimits = {
    */
   bodyBytesAtOnceMax: 128 * 1024 * 1024,
   anonymousBodyBytesAtOnceMax: 8 * 1024 * 1024,
-  /** Nesting of JSON. Recursion over a body must not exhaust the stack. */
+  /** Nesting of JSON, including the outermost. Recursion over a body must not exhaust the stack. */
   depthMax: 32,
+  /** A string in UTF-8, names of members included. */
   stringBytesMax: 64 * 1024,
   /** All headers of a request together, and its target: what node and common proxies accept. */
   headersBytesMax: 16 * 1024,
@@ -69,7 +70,8 @@ export const defaultLimits = {
   connectionsMax: 10_000,
   /**
    * Requests that one connection sends ahead without waiting for answers, and those of all
-   * connections together: 4 KB each, or 20 with the largest headers.
+   * connections together: 4 KB each, or 20 with the largest headers. A further one is refused, and
+   * the connection ends with it.
    */
   pipelinedMax: 100,
   pipelinedAtOnceMax: 1000,

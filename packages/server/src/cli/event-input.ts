@@ -5,15 +5,14 @@ import type { Problem } from "@tallystick/client"
 import { isJsonObject, type JsonObject } from "@tallystick/proof"
 import { LedgerError, StartError } from "../error.ts"
 import { parseStrict, type JsonLimits } from "../http/json.ts"
+import type { Limits } from "../limits.ts"
 
 /** A line with an event, or the problem of a line that has none. */
 export type InputLine =
   | { readonly line: number; readonly bytes: number; readonly event: JsonObject }
   | { readonly line: number; readonly bytes: number; readonly problem: Problem }
 
-interface InputLimits extends JsonLimits {
-  readonly eventBytesMax: number
-}
+type InputLimits = JsonLimits & Pick<Limits, "eventBytesMax">
 
 /**
  * Yields the lines that have arrived, without waiting for more, because an input may be endless.

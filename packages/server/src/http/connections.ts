@@ -6,25 +6,21 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { Clock } from "../clock.ts"
 import { LedgerError, usualError } from "../error.ts"
+import type { Limits } from "../limits.ts"
 import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
 import { STATUS_CODES } from "./node-http.ts"
 import { methods } from "./router.ts"
 
-export interface ConnectionLimits {
-  readonly headersBytesMax: number
-  readonly uriBytesMax: number
-  /** Connections open at once (`connection-shares.ts`). */
-  readonly connectionsMax: number
-  /**
-   * Pipelined requests that wait behind the first of their connection: of one connection, and of all
-   * together. A further one is refused, and the connection ends with it.
-   */
-  readonly pipelinedMax: number
-  readonly pipelinedAtOnceMax: number
-  /** How long a stop waits for requests that have begun. Then it closes their connections. */
-  readonly drainTimeoutMs: number
-}
+type ConnectionLimits = Pick<
+  Limits,
+  | "headersBytesMax"
+  | "uriBytesMax"
+  | "connectionsMax"
+  | "pipelinedMax"
+  | "pipelinedAtOnceMax"
+  | "drainTimeoutMs"
+>
 
 /**
  * The newest answer of a connection. Kept on the socket itself: a weak map with an entry for each

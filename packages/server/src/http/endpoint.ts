@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { Readable } from "node:stream"
 import type { TSchema } from "typebox"
 import { LedgerError, type ErrorCode } from "../error.ts"
+import type { Limits } from "../limits.ts"
 import type { Place } from "../ledger/admission.ts"
 import { pacedBytesMin, unpaced, type Pace, type SharedPace } from "../runtime/pace.ts"
 import type { Context } from "../store/opened-entry.ts"
@@ -142,10 +143,7 @@ export interface RouteOptions<Access, Caller> {
   readonly refusalTime?: (endpoint: Endpoint<Access, Caller>) => Promise<void> | undefined
   /** The refusal for a path with an id that cannot exist. Not found, if absent. */
   readonly unknownResource?: (caller: Caller, workspaceId?: string) => LedgerError
-  readonly limits: JsonLimits & {
-    readonly eventBytesMax: number
-    readonly contextCharactersMax: number
-  }
+  readonly limits: JsonLimits & Pick<Limits, "eventBytesMax" | "contextCharactersMax">
 }
 
 /** A route for each endpoint, and the preflight routes of those that other origins may call. */

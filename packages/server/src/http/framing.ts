@@ -1,13 +1,10 @@
 import type { IncomingMessage } from "node:http"
 import { LedgerError, usualError, type ErrorCode } from "../error.ts"
+import type { Limits } from "../limits.ts"
 import { headerName } from "./shapes/check.ts"
 
 // Checks the request line and headers before routing. Refuses a request that a proxy and this
 // server could read differently (request smuggling), or that has a wrong host name.
-
-export interface FramingLimits {
-  readonly uriBytesMax: number
-}
 
 /** Whether requests with this Host header are answered. */
 export type HostRule = (host: string) => boolean
@@ -18,7 +15,7 @@ export type HostRule = (host: string) => boolean
 export function checkFraming(
   request: IncomingMessage,
   mayAnswer: HostRule,
-  limits: FramingLimits,
+  limits: Pick<Limits, "uriBytesMax">,
 ): void {
   const { headers, rawHeaders } = request
   checkTarget(request.url ?? "", headers.host, limits)
@@ -57,7 +54,11 @@ export function checkEnd({ httpVersion, headers }: IncomingMessage): void {
     throw new LedgerError("bad_request", "Transfer-Encoding needs HTTP/1.1", close)
 }
 
-function checkTarget(target: string, host: string | undefined, limits: FramingLimits): void {
+function checkTarget(
+  target: string,
+  host: string | undefined,
+  limits: Pick<Limits, "uriBytesMax">,
+): void {
   if (target.length > limits.uriBytesMax) {
     throw new LedgerError(
       "uri_too_long",

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer"
 import type { Json } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
+import type { Limits } from "../limits.ts"
 
 // Parses the JSON of requests. JSON.parse alone accepts text that two parsers read differently: a
 // member given twice, a lone surrogate, a number that no double holds exactly. Hashed text must
@@ -19,12 +20,7 @@ import { LedgerError } from "../error.ts"
 /** Json that is still being built. */
 type Made = null | boolean | number | string | Made[] | { [name: string]: Made }
 
-export interface JsonLimits {
-  /** Levels of objects and arrays, including the outermost. */
-  readonly depthMax: number
-  /** Bytes of a string in UTF-8, names of members included. */
-  readonly stringBytesMax: number
-}
+export type JsonLimits = Pick<Limits, "depthMax" | "stringBytesMax">
 
 const forbiddenNames: ReadonlySet<string> = new Set(["__proto__", "_sd", "_sd_alg", "..."])
 

@@ -13,7 +13,8 @@ import { systemClock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import { routesOf, type Call, type Endpoint } from "./endpoint.ts"
 import type { Incoming } from "./incoming.ts"
-import { HttpServer, type ServerLimits } from "./server.ts"
+import type { Limits } from "../limits.ts"
+import { HttpServer } from "./server.ts"
 import { testLimits } from "./test-limits.ts"
 
 // These tests write bytes to a socket, because no HTTP client would send such requests.
@@ -512,7 +513,7 @@ interface House extends AsyncDisposable {
 
 async function openServer(
   options: {
-    limits?: Partial<ServerLimits>
+    limits?: Partial<Limits>
     listenHost?: string
     bindTo?: string
     port?: number

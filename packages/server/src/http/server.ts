@@ -8,12 +8,13 @@ import { createServer as createListener, type AddressInfo, type Server as Listen
 import { Readable } from "node:stream"
 import type { Clock } from "../clock.ts"
 import { LedgerError, statusOf, usualError } from "../error.ts"
+import type { Limits } from "../limits.ts"
 import { preferred } from "./accept.ts"
 import { clientAddress, type ClientAddress } from "./client-address.ts"
-import { Connections, type ConnectionLimits } from "./connections.ts"
+import { Connections } from "./connections.ts"
 import type { Answer } from "./endpoint.ts"
 import { refusalOf } from "./errors.ts"
-import { checkEnd, checkFraming, hostRule, type FramingLimits, type HostRule } from "./framing.ts"
+import { checkEnd, checkFraming, hostRule, type HostRule } from "./framing.ts"
 import { pageHeaders } from "./html.ts"
 import { Incoming } from "./incoming.ts"
 import { createServer, ServerResponse } from "./node-http.ts"
@@ -21,33 +22,14 @@ import { networkOf } from "./rates.ts"
 import { refusalPage } from "./refusal-page.ts"
 import { createRequestTurns, notedWorkspace, type RequestTurns } from "./request-turns.ts"
 import { Router } from "./router.ts"
-import { cutSlowReaders, type ReaderLimits } from "./slow-readers.ts"
-
-export interface ServerLimits extends FramingLimits, ReaderLimits, ConnectionLimits {
-  /** How long the request line and the headers may take to arrive. */
-  readonly headersTimeoutMs: number
-  /** How long the whole request may take to arrive, headers included. */
-  readonly bodyTimeoutMs: number
-  /**
-   * How long a connection may be idle between requests. Must be longer than the idle timeout of a
-   * load balancer, or the load balancer sends into a connection that is being closed.
-   */
-  readonly keepAliveTimeoutMs: number
-  /**
-   * How long a connection may be idle during a request, for example because the client does not
-   * read its answer.
-   */
-  readonly stillTimeoutMs: number
-  /** How many requests begin in one turn of the event loop. */
-  readonly requestsPerTurn: number
-}
+import { cutSlowReaders } from "./slow-readers.ts"
 
 export interface Log {
   error(fields: object, message: string): void
 }
 
 export interface ServerOptions {
-  readonly limits: ServerLimits
+  readonly limits: Limits
   readonly clock: Clock
   readonly log: Log
   readonly listenHost: string
@@ -275,7 +257,7 @@ function checkContentType(given: string | undefined): void {
 
 const mediaType = /^\s*[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(?:;|$)/
 
-function listenerOptions(limits: ServerLimits) {
+function listenerOptions(limits: Limits) {
   return {
     maxHeaderSize: limits.headersBytesMax,
     headersTimeout: limits.headersTimeoutMs,

@@ -4,17 +4,9 @@
 
 import type { Server, Socket } from "node:net"
 import type { Clock } from "../clock.ts"
+import type { Limits } from "../limits.ts"
 
-export interface ReaderLimits {
-  readonly stillTimeoutMs: number
-  /** How fast a client must read its answer after the first `stillTimeoutMs`. */
-  readonly answerBytesPerSecondMin: number
-  /**
-   * Unread bytes of all answers. Above it, the clients that have been idle longest are
-   * disconnected.
-   */
-  readonly unreadBytesMax: number
-}
+type ReaderLimits = Pick<Limits, "stillTimeoutMs" | "answerBytesPerSecondMin" | "unreadBytesMax">
 
 interface Unread {
   readonly socket: Socket

@@ -2,6 +2,7 @@
 // see. Other requests run in between. A page ends before it exceeds its budget of bytes.
 
 import { disclosuresFor, type Content, type Sight } from "../store/opened-entry.ts"
+import type { Limits } from "../limits.ts"
 import type { FairQueue } from "../runtime/fair-queue.ts"
 import type { SharedPace } from "../runtime/pace.ts"
 import { epochsOf, type Epoch } from "../store/epochs.ts"
@@ -26,7 +27,7 @@ import {
 
 export interface PageSource {
   readonly store: VerificationSource & Pick<Store, "registry">
-  readonly limits: { readonly pageBytesMax: number }
+  readonly limits: Pick<Limits, "pageBytesMax">
   readonly pace: SharedPace
 }
 
