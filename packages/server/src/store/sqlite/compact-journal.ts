@@ -33,13 +33,13 @@ import { upgradeJournal } from "./journal-upgrade.ts"
 import { lockForChange } from "./lock.ts"
 import { removeDatabase } from "./search-file.ts"
 
-export interface Compacted {
+interface Compacted {
   readonly bytesBefore: number
   readonly bytesAfter: number
 }
 
 /** Reports how many of the rows were copied. */
-export type CompactProgress = (done: number, rows: number) => void
+type CompactProgress = (done: number, rows: number) => void
 
 /** The large tables. Their key is their first column. */
 const tables = ["entries", "places", "stretches", "disclosures", "frames"] as const
