@@ -11,7 +11,6 @@ import { eventEndpoints } from "./v1/event-endpoints.ts"
 import { feedEndpoints } from "./v1/feed-endpoints.ts"
 import { erasureEndpoints } from "./v1/erasure-endpoints.ts"
 import { exportEndpoints } from "./v1/export-endpoints.ts"
-import { segmentEndpoints } from "./v1/segment-endpoints.ts"
 import { holdEndpoints } from "./v1/hold-endpoints.ts"
 import { integrityEndpoints } from "./v1/integrity-endpoints.ts"
 import { memberEndpoints } from "./v1/member-endpoints.ts"
@@ -48,9 +47,8 @@ export function routes(service: Service, version: string): readonly ServiceEndpo
     ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
     ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
     ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
-    ...segmentEndpoints(service), //   GET …/segments
     ...holdEndpoints(service), //      POST, GET …/holds; GET, DELETE …/{holdId}
-    ...retentionEndpoints(service), // POST …/retention/preview, …/run
+    ...retentionEndpoints(service), // POST …/retention/preview, …/run; GET …/segments
     ...systemEndpoints(service), //    GET /v1/system
     ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
   ]

@@ -1,16 +1,19 @@
-// Retention: a preview of what rules would expire, and expiry on demand.
+// Retention: a preview of what rules would expire, expiry on demand, and the files of the archive
+// that have the bodies of old entries.
 
 import { LedgerError } from "../../error.ts"
 import type { RetentionRule, Workspace } from "../../store/documents.ts"
 import { ok } from "../endpoint.ts"
-import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
+import { changeable, endpoint, type Service, type ServiceEndpoint, listAnswer } from "../service.ts"
 import {
   RetentionCounting,
   RetentionPreview,
   RetentionPreviewRequest,
   RetentionRun,
+  ArchiveSegmentList,
 } from "../shapes/retention.ts"
 import { Nothing } from "../shapes/member.ts"
+import { ListQuery } from "../shapes/list.ts"
 
 export function retentionEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
@@ -65,6 +68,26 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
         const { entries, held } = ended.done
         return ok({ isRunning: false, entries, held })
       },
+    }),
+    endpoint({
+      route: "GET /v1/workspaces/{workspaceId}/segments",
+      operation: "listSegments",
+      tag: "Retention",
+      summary: "List the archive segments",
+      description:
+        "The archive files that contain the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",
+      access: { action: "read" },
+      query: ListQuery,
+      answers: { 200: ArchiveSegmentList },
+      handle: (call) =>
+        listAnswer(service, "archive-segment", "segments", call, {
+          show: (segments) =>
+            segments.map(({ value: { first, last, ...segment } }) => ({
+              ...segment,
+              firstSequence: first,
+              lastSequence: last,
+            })),
+        }),
     }),
   ]
 }
