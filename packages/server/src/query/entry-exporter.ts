@@ -9,9 +9,8 @@ import type { Wanted } from "../store/search/search.ts"
 import type { Document, Workspace } from "../store/documents.ts"
 import type { ReadStore, Registry } from "../store/store.ts"
 import { missing, sightOf, vkeysOf } from "./build-page.ts"
-import { csvWriter } from "./export-csv.ts"
+import { csvWriter, jsonlWriter } from "./export-text.ts"
 import type { ExportFormat, ExportWriter, PieceBytes, WrittenFile } from "./export-file.ts"
-import { jsonlWriter } from "./export-jsonl.ts"
 import { findEntries, findIncluded, nothingHeld, type EntrySource } from "./verified-entries.ts"
 
 export interface ExportAsked {
