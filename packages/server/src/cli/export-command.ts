@@ -11,7 +11,7 @@ import {
 } from "../operator/offline-ledger.ts"
 import { requiredSecrets } from "../operator/secret-files.ts"
 import { isInUse } from "../store/open-offline.ts"
-import { recordExport } from "../workspace/export-entries.ts"
+import { recordExport } from "../workspace/recorded-reads.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 import { asked, type AskingTerminal } from "./service-calls.ts"
 import { configOf, type Terminal } from "./terminal.ts"

@@ -15,7 +15,7 @@ import type { ExportFormat, PlacedNote } from "../query/export-file.ts"
 import { createFairQueue, type FairQueue } from "../runtime/fair-queue.ts"
 import type { Workspace } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
-import { recordEventsExport, recordEventsExportEnd } from "./export-entries.ts"
+import { recordEventsExport, recordEventsExportEnd } from "./recorded-reads.ts"
 import type { Principal } from "./permissions.ts"
 import { createSending } from "./sent-content.ts"
 

@@ -11,7 +11,7 @@ import type { EntryPage } from "../../query/entry-queries.ts"
 import { instantOf } from "../../store/instant.ts"
 import type { Counting, Wanted } from "../../store/search/search.ts"
 import type { Workspace } from "../../store/documents.ts"
-import { recordConsentLookup } from "../../workspace/consent-lookups.ts"
+import { recordConsentLookup } from "../../workspace/recorded-reads.ts"
 import type { Principal } from "../../workspace/permissions.ts"
 import { ok } from "../endpoint.ts"
 import {

@@ -3,7 +3,7 @@
 
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
-import { recordExport } from "../../workspace/export-entries.ts"
+import { recordExport } from "../../workspace/recorded-reads.ts"
 import { createRecognise } from "../authenticate.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
 import { NewExport, EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
