@@ -5,8 +5,8 @@ import { listing } from "../listing.ts"
 import type { ApiKeyList, CreatedApiKey, MadeByKey, NewApiKey, RevokeQuery } from "../wire.ts"
 
 export function apiKeyCalls(call: Call) {
-  const { list, each } = listing(call, "api-keys", (page: ApiKeyList) => page.apiKeys)
-  return {
+  const lists = listing(call, "api-keys", (page: ApiKeyList) => page.apiKeys)
+  return Object.assign(lists, {
     /** The answer is the only one that shows the key. */
     create: (
       workspaceId: string,
@@ -14,11 +14,6 @@ export function apiKeyCalls(call: Call) {
       options?: CallOptions,
     ): Promise<CreatedApiKey> =>
       call.post(path`/v1/workspaces/${workspaceId}/api-keys`, key, options),
-
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
 
     /**
      * Ends a key, and every token that was made with it. The answer says what else it has made that
@@ -40,5 +35,5 @@ export function apiKeyCalls(call: Call) {
           response.status === 204 ? Promise.resolve(undefined) : jsonOf<MadeByKey>(response),
         options,
       ),
-  }
+  })
 }

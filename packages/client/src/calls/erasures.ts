@@ -10,8 +10,8 @@ export function erasureCalls(call: Call) {
     body: Given<NewErasure>,
     options?: CallOptions,
   ): Promise<T> => call.post(path`/v1/workspaces/${workspaceId}/erasures`, body, options)
-  const { list, each } = listing(call, "erasures", (page: ErasureList) => page.erasures)
-  return {
+  const lists = listing(call, "erasures", (page: ErasureList) => page.erasures)
+  return Object.assign(lists, {
     /** Requests the erasure of a person. It is carried out after the answer, or once holds end. */
     request: (
       workspaceId: string,
@@ -26,12 +26,7 @@ export function erasureCalls(call: Call) {
       options?: CallOptions,
     ): Promise<ErasurePreview> => post(workspaceId, { ...erasure, dryRun: true }, options),
 
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
-
     get: (workspaceId: string, erasureId: string, options?: CallOptions): Promise<Erasure> =>
       call.get(path`/v1/workspaces/${workspaceId}/erasures/${erasureId}`, {}, options),
-  }
+  })
 }

@@ -5,8 +5,8 @@ import { listing } from "../listing.ts"
 import type { InvitedMember, Member, MemberChange, MemberList, NewMember } from "../wire.ts"
 
 export function memberCalls(call: Call) {
-  const { list, each } = listing(call, "members", (page: MemberList) => page.members)
-  return {
+  const lists = listing(call, "members", (page: MemberList) => page.members)
+  return Object.assign(lists, {
     /** The answer has an address for the person, which is shown once. */
     invite: (
       workspaceId: string,
@@ -23,11 +23,6 @@ export function memberCalls(call: Call) {
       options?: CallOptions,
     ): Promise<Member> =>
       call.post(path`/v1/workspaces/${workspaceId}/members/${memberId}`, member, options),
-
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
 
     update: (
       workspaceId: string,
@@ -47,5 +42,5 @@ export function memberCalls(call: Call) {
       options?: CallOptions,
     ): Promise<InvitedMember> =>
       call.post(path`/v1/workspaces/${workspaceId}/members/${memberId}/setup`, undefined, options),
-  }
+  })
 }

@@ -18,25 +18,20 @@ import type { VerifyOptions } from "./receipts.ts"
 const patient: CallOptions = { timeoutMs: 600_000, attemptTimeoutMs: 300_000 }
 
 export function packCalls(call: Call, usualKeys: readonly string[]) {
-  const { list, each } = listing(call, "evidence-packs", (page: PackList) => page.packs)
   const download = (
     workspaceId: string,
     packId: string,
     options?: CallOptions,
   ): Promise<Uint8Array> =>
     call.bytes(downloadPath(workspaceId, packId), {}, { ...patient, ...options })
-  return {
+  const lists = listing(call, "evidence-packs", (page: PackList) => page.packs)
+  return Object.assign(lists, {
     /** Makes a pack of entries, which can be verified without the service. */
     create: (workspaceId: string, pack: Given<NewPack>, options?: CallOptions): Promise<Pack> =>
       call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, {
         ...patient,
         ...options,
       }),
-
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
 
     /** The data about a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>
@@ -77,7 +72,7 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
       const pack = await download(workspaceId, packId, options)
       return verifyPack(pack, { trustedKeys, packId, workspaceId })
     },
-  }
+  })
 }
 
 function downloadPath(workspaceId: string, packId: string): string {

@@ -5,19 +5,14 @@ import { listing } from "../listing.ts"
 import type { NewProject, Project, ProjectChange, ProjectList } from "../wire.ts"
 
 export function projectCalls(call: Call) {
-  const { list, each } = listing(call, "projects", (page: ProjectList) => page.projects)
-  return {
+  const lists = listing(call, "projects", (page: ProjectList) => page.projects)
+  return Object.assign(lists, {
     create: (
       workspaceId: string,
       project: Given<NewProject>,
       options?: CallOptions,
     ): Promise<Project> =>
       call.post(path`/v1/workspaces/${workspaceId}/projects`, project, options),
-
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
 
     get: (workspaceId: string, projectId: string, options?: CallOptions): Promise<Project> =>
       call.get(path`/v1/workspaces/${workspaceId}/projects/${projectId}`, {}, options),
@@ -30,5 +25,5 @@ export function projectCalls(call: Call) {
       options?: CallOptions,
     ): Promise<Project> =>
       call.patch(path`/v1/workspaces/${workspaceId}/projects/${projectId}`, change, options),
-  }
+  })
 }

@@ -33,15 +33,10 @@ export function retentionCalls(call: Call) {
 }
 
 export function holdCalls(call: Call) {
-  const { list, each } = listing(call, "holds", (page: HoldList) => page.holds)
-  return {
+  const lists = listing(call, "holds", (page: HoldList) => page.holds)
+  return Object.assign(lists, {
     place: (workspaceId: string, hold: Given<NewHold>, options?: CallOptions): Promise<Hold> =>
       call.post(path`/v1/workspaces/${workspaceId}/holds`, hold, options),
-
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
 
     get: (workspaceId: string, holdId: string, options?: CallOptions): Promise<Hold> =>
       call.get(path`/v1/workspaces/${workspaceId}/holds/${holdId}`, {}, options),
@@ -61,5 +56,5 @@ export function holdCalls(call: Call) {
         },
         options,
       ),
-  }
+  })
 }

@@ -20,12 +20,12 @@ import type {
  * only one that shows it.
  */
 export function tokenCalls(call: Call) {
-  const { list, each } = listing<TokenList, Token, Pick<TokenListQuery, "packId">>(
+  const lists = listing<TokenList, Token, Pick<TokenListQuery, "packId">>(
     call,
     "tokens",
     (page) => page.tokens,
   )
-  return {
+  return Object.assign(lists, {
     /** For the receipt alone, also of a private project. */
     forReceipt: (
       workspaceId: string,
@@ -60,13 +60,8 @@ export function tokenCalls(call: Call) {
     ): Promise<CreatedActivityToken> =>
       call.post(path`/v1/workspaces/${workspaceId}/activity/token`, token, options),
 
-    /** One page. */
-    list,
-    /** All of them, a page at a time. */
-    each,
-
     /** Ends a token. */
     revoke: (workspaceId: string, tokenId: string, options?: CallOptions): Promise<void> =>
       call.delete(path`/v1/workspaces/${workspaceId}/tokens/${tokenId}`, options),
-  }
+  })
 }
