@@ -64,88 +64,110 @@ interface Setting {
   readonly secret?: true
 }
 
+interface ServiceSetting extends Setting {
+  /** The displayed form of the value. For a secret, only its place. */
+  readonly show: (config: Config) => string
+}
+
 export const settings = {
   TALLYSTICK_HOST: {
     fallback: "127.0.0.1",
     manual:
       "IP address to listen on, or `localhost`. `0.0.0.0` for every IPv4 interface; then put TLS in front.",
+    show: ({ host }) => host,
   },
   TALLYSTICK_PORT: {
     fallback: "8080",
     manual: "Port to listen on, up to 65535. `0` takes a free port and prints it.",
+    show: ({ port }) => String(port),
   },
   TALLYSTICK_DATA: {
     fallback: "./data",
     manual: "Folder of the ledger. It must be on a local disk. One service at a time can use it.",
+    show: ({ data }) => data,
   },
   TALLYSTICK_DATABASE_URL: {
     fallback: "none",
     manual:
       "Address of a PostgreSQL database, `postgres://user:password@host:port/name`, which then has the ledger in place of the folder. Any number of services can share it; all need the same `TALLYSTICK_SECRET` and `TALLYSTICK_ROOT_KEY`.",
     secret: true,
+    show: ({ databaseUrl }) => shownDatabase(databaseUrl),
   },
   TALLYSTICK_HEADS: {
     fallback: "`<data>.heads`",
     manual:
       "File that remembers what was signed. It is outside the data, so that an old copy of the data is noticed.",
+    show: ({ heads }) => heads,
   },
   TALLYSTICK_ARCHIVE: {
     fallback: "`<data>/archive`",
     manual:
       "Where the bodies of old entries go: a folder, or `s3://bucket/prefix` with the usual `AWS_*` variables.",
+    show: ({ archive }) =>
+      archive.kind === "folder" ? archive.path : `s3://${archive.bucket}/${archive.prefix}`,
   },
   TALLYSTICK_ARCHIVE_PATH_STYLE: {
     fallback: "false, `true` with `AWS_ENDPOINT_URL`",
     manual:
       "`true` if the bucket is in the path of URLs, as with most storage that is not Amazon's; `false` if it is in the host.",
+    show: ({ archive }) => String(archive.kind === "s3" && archive.isPathStyle),
   },
   TALLYSTICK_ARCHIVE_LOCK_DAYS: {
     fallback: "off",
     manual:
       "Days, up to 36,500, for which the storage refuses to delete a segment (S3 object lock, which the bucket must have). Nothing in it can be erased or expire earlier. `off` for no lock.",
+    show: ({ archive }) => String((archive.kind === "s3" ? archive.lockDays : undefined) ?? "off"),
   },
   TALLYSTICK_PUBLIC_URL: {
     fallback: "`http://<host>:<port>`",
     manual:
       "Address that clients use: http or https, without query, fragment or user, and without `+` in its host. URLs in answers begin with it, and the names of ledgers contain its host.",
+    show: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
   },
   TALLYSTICK_ROOT_KEY: {
     fallback: "made, kept in `<data>/root-key`",
     manual:
       "The instance key, which may do everything: 32 printable characters or more, without spaces.",
     secret: true,
+    show: ({ rootKey, data }) => hidden(rootKey, `kept in ${data}/root-key`),
   },
   TALLYSTICK_ROOT_KEY_PREVIOUS: {
     fallback: "none",
     manual: "The former instance key. It is accepted too as long as this is set.",
     secret: true,
+    show: ({ previousRootKey }) => hidden(previousRootKey),
   },
   TALLYSTICK_SECRET: {
     fallback: "made, kept in `<data>/secret`",
     manual:
       "32 bytes in hex or base64, from which the service derives its keys. Without it, stored keys and signing keys are lost.",
     secret: true,
+    show: ({ secret, data }) => hidden(secret, `kept in ${data}/secret`),
   },
   TALLYSTICK_SECRET_PREVIOUS: {
     fallback: "none",
     manual: "The former secret, until `tallystick secret rotate` has finished.",
     secret: true,
+    show: ({ previousSecret }) => hidden(previousSecret),
   },
   TALLYSTICK_TRUST_PROXY: {
     fallback: "false",
     manual:
       "`true`, or the addresses and networks of the proxies whose `X-Forwarded-For` is trusted, separated by commas.",
+    show: ({ trustProxy }) => String(trustProxy),
   },
   TALLYSTICK_KEY_REQUESTS_PER_MINUTE: {
     fallback: "off",
     manual:
       "Requests that each API key may send in a minute, also all at once; `off` for no quota.",
+    show: ({ keyRequestsPerMinute }) => String(keyRequestsPerMinute ?? "off"),
   },
   TALLYSTICK_LOG_LEVEL: {
     fallback: "info",
     manual: `One of ${logLevels.join(", ")}. Logs are JSON lines on standard error.`,
+    show: ({ logLevel }) => logLevel,
   },
-} as const satisfies Record<string, Setting>
+} as const satisfies Record<string, ServiceSetting>
 
 /** Settings of the commands that call a service with their user's key. The service ignores them. */
 export const commandSettings = {
@@ -208,34 +230,6 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
   }
 }
 
-/** The displayed form of each value. For a secret, only its place. */
-const shown: Readonly<Record<Name, (config: Config) => string>> = {
-  TALLYSTICK_HOST: ({ host }) => host,
-  TALLYSTICK_PORT: ({ port }) => String(port),
-  TALLYSTICK_DATA: ({ data }) => data,
-  TALLYSTICK_DATABASE_URL: ({ databaseUrl }) => shownDatabase(databaseUrl),
-  TALLYSTICK_HEADS: ({ heads }) => heads,
-  TALLYSTICK_ARCHIVE: ({ archive }) =>
-    archive.kind === "folder" ? archive.path : `s3://${archive.bucket}/${archive.prefix}`,
-  TALLYSTICK_ARCHIVE_PATH_STYLE: ({ archive }) =>
-    String(archive.kind === "s3" && archive.isPathStyle),
-  TALLYSTICK_ARCHIVE_LOCK_DAYS: ({ archive }) =>
-    String((archive.kind === "s3" ? archive.lockDays : undefined) ?? "off"),
-  TALLYSTICK_PUBLIC_URL: ({ publicUrl, host, port }) => publicUrl ?? httpUrl(host, port),
-  TALLYSTICK_ROOT_KEY: ({ rootKey, data }) =>
-    rootKey === undefined ? `kept in ${data}/root-key` : "(not shown)",
-  TALLYSTICK_ROOT_KEY_PREVIOUS: ({ previousRootKey }) =>
-    previousRootKey === undefined ? "none" : "(not shown)",
-  TALLYSTICK_SECRET: ({ secret, data }) =>
-    secret === undefined ? `kept in ${data}/secret` : "(not shown)",
-  TALLYSTICK_SECRET_PREVIOUS: ({ previousSecret }) =>
-    previousSecret === undefined ? "none" : "(not shown)",
-  TALLYSTICK_TRUST_PROXY: ({ trustProxy }) => String(trustProxy),
-  TALLYSTICK_KEY_REQUESTS_PER_MINUTE: ({ keyRequestsPerMinute }) =>
-    String(keyRequestsPerMinute ?? "off"),
-  TALLYSTICK_LOG_LEVEL: ({ logLevel }) => logLevel,
-}
-
 export interface ShownSetting {
   readonly name: string
   readonly value: string
@@ -244,7 +238,7 @@ export interface ShownSetting {
 /** Every setting and limit, without secrets. */
 export function shownSettings(config: Config): readonly ShownSetting[] {
   return [
-    ...Object.entries(shown).map(([name, valueOf]) => ({ name, value: valueOf(config) })),
+    ...Object.entries(settings).map(([name, { show }]) => ({ name, value: show(config) })),
     ...Object.entries(config.limits).map(([limit, value]) => ({
       name: limitVariable(limit),
       value: String(value),
@@ -458,6 +452,10 @@ export function databaseUrlOf(
       `${name} must be the address of a database, as postgres://user:password@host:port/name, with %23 for a # in the password, %2F for a /, and so on`,
     )
   return value
+}
+
+function hidden(value: string | Uint8Array | undefined, otherwise = "none"): string {
+  return value === undefined ? otherwise : "(not shown)"
 }
 
 /** Without the password, and without options, which may contain one. */
