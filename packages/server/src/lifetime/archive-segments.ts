@@ -17,7 +17,7 @@ import {
   segmentDocumentId,
   type ArchiveSegmentDocument,
   type Change,
-  type Document,
+  type Workspace,
 } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { recordPlanned, type AdminParts } from "../workspace/admin-entries.ts"
@@ -38,7 +38,7 @@ interface NewSegment {
 /** False if the segment has content that was destroyed meanwhile, or that another segment has. */
 export async function recordSegment(
   parts: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { document, missing }: WrittenSegment,
 ): Promise<boolean> {
   const absent = new Set(missing)
@@ -53,7 +53,7 @@ export async function recordSegment(
  */
 async function recordSegments(
   { registry, ledger, clock }: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   made: readonly NewSegment[],
 ): Promise<readonly NewSegment[]> {
   const directory = createSegmentDirectory(registry)
@@ -133,7 +133,7 @@ async function removal(
 /** Records that a segment is removed. Its bodies are in the database again, or destroyed. */
 async function recordRemoval(
   { registry, ledger, clock }: Omit<SegmentParts, "archiving">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   segment: ArchiveSegmentDocument,
 ): Promise<void> {
   await recordPlanned({ ledger, clock }, workspace, async () => {
@@ -170,10 +170,7 @@ export async function removeFromArchive(
 }
 
 /** Removes destroyed content from the segment of the newest archived entries. */
-export async function removeFromNewest(
-  parts: SegmentParts,
-  workspace: Document<"workspace">,
-): Promise<void> {
+export async function removeFromNewest(parts: SegmentParts, workspace: Workspace): Promise<void> {
   const segments = await createSegmentDirectory(parts.registry).list(workspace.id)
   await removeDestroyed(parts, workspace, segments.slice(-1))
 }
@@ -189,7 +186,7 @@ const recordedAtOnce = 32
  */
 export async function removeDestroyed(
   parts: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   segments: readonly ArchiveSegmentDocument[],
 ): Promise<void> {
   for (let at = 0; at < segments.length; at += recordedAtOnce) {
@@ -216,7 +213,7 @@ interface Rewritten extends SegmentState {
  */
 async function rewriteSome(
   parts: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   segments: readonly ArchiveSegmentDocument[],
 ): Promise<readonly ArchiveSegmentDocument[]> {
   const { registry, archiving } = parts
@@ -251,7 +248,7 @@ async function rewriteSome(
 /** Deletes the former files of a segment. False if the segment has changed since it was read. */
 async function clean(
   parts: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { segment, gone, document }: Rewritten,
 ): Promise<boolean> {
   const { registry, archiving } = parts
@@ -300,7 +297,7 @@ async function eachOf<T>(
 /** Puts the bodies of a segment back into the database, and then ends the segment. Idempotent. */
 export async function restoreSegment(
   parts: SegmentParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   segment: ArchiveSegmentDocument,
 ): Promise<void> {
   await parts.archiving.restore(workspace.id, segment)

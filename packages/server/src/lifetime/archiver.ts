@@ -9,7 +9,7 @@ import type { Limits } from "../limits.ts"
 import { archivedBefore } from "../query/verified-entries.ts"
 import { every } from "../store/all-documents.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
-import type { ArchiveSegmentDocument, Document } from "../store/documents.ts"
+import type { ArchiveSegmentDocument, Workspace } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { Journal } from "../store/store.ts"
 import {
@@ -117,7 +117,7 @@ export function startArchiver(parts: ArchiverParts, options: ArchiverOptions): A
   }
 
   /** The process before may have died between the two. A damaged segment holds up no others. */
-  async function clean(workspace: Document<"workspace">): Promise<void> {
+  async function clean(workspace: Workspace): Promise<void> {
     try {
       await removeFromNewest(parts, workspace)
       cleaned.add(workspace.id)
@@ -148,7 +148,7 @@ interface Archived {
 /** Finishes an interrupted segment, and archives everything that is due in a workspace. */
 export async function archiveDue(
   parts: ArchiverParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   { partialMs, ends, incomplete, isOver }: ArchivingOptions,
 ): Promise<Archived> {
   const { registry, archiving, clock } = parts
@@ -212,7 +212,7 @@ export async function archiveDue(
 
 async function ledgersOf(
   { journal }: ArchiverParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   segments: readonly ArchiveSegmentDocument[],
 ) {
   const { sequence: last = 0 } = (await journal.head(workspace.id)) ?? {}

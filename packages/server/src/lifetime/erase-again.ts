@@ -4,7 +4,7 @@ import { LedgerError, StartError } from "../error.ts"
 import { every } from "../store/all-documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
 import { required } from "../workspace/required-document.ts"
 import { stillThere } from "./erased-blocks.ts"
@@ -72,7 +72,7 @@ async function openBlocks({
 /** Whether it is not recorded, or not carried out, and this data still has some of the content. */
 async function isMissing(
   { registry, store }: ErasedBefore,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   blocks: readonly ErasedBlock[],
 ): Promise<boolean> {

@@ -6,7 +6,7 @@ import { disclosureDigest, sha256 } from "../runtime/sha256.ts"
 import { epochAt, epochsOf } from "../store/epochs.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
 import { disclosuresOf } from "../store/opened-entry.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"
@@ -17,7 +17,7 @@ const recordsAtOnce = 1000
 /** One block for each epoch with erased content. */
 export async function erasedBlocks(
   journal: Pick<JournalReader, "recordsAt">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   all: readonly Destroyed[],
 ): Promise<readonly ErasedBlock[]> {
@@ -50,7 +50,7 @@ export async function erasedBlocks(
 /** The content of these blocks that a ledger still has, by sequence. */
 export async function stillThere(
   journal: Pick<JournalReader, "at">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   blocks: readonly ErasedBlock[],
 ): Promise<readonly Personal[]> {
   const found: Personal[] = []

@@ -4,7 +4,7 @@
 import { strict as assert } from "node:assert"
 import { disclosureDigest } from "../runtime/sha256.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
-import { changed, type Change, type Document } from "../store/documents.ts"
+import { changed, type Change, type Workspace } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import { disclosuresFor } from "../store/opened-entry.ts"
 import type { Registry } from "../store/store.ts"
@@ -21,7 +21,7 @@ const waitAction = "privacy.erasure.wait"
 /** Finds everything that the erasure will destroy, and records it. */
 export async function recordParts(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
 ): Promise<void> {
   const { value } = await required(parts.registry, "erasure", workspace.id, id)
@@ -103,7 +103,7 @@ interface RecordedPart {
  */
 export async function recordPart(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   { part, place, isLast, holdsNow }: RecordedPart,
 ): Promise<boolean> {

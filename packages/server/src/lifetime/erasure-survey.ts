@@ -1,11 +1,11 @@
 // What an erasure would destroy, and the parts that erasures work with.
 
 import type { Pace } from "../runtime/pace.ts"
-import type { Person } from "../store/documents.ts"
 import type { ErasuresFile } from "../store/erasures-file.ts"
 import type { Store } from "../store/store.ts"
 import type { AdminParts } from "../workspace/admin-entries.ts"
 import type { DestroyingParts } from "./content-destruction.ts"
+import type { Holds } from "./holds.ts"
 import { personalEntries, type Personal, type SubjectAsked } from "./subject-entries.ts"
 
 export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal"> {
@@ -16,12 +16,7 @@ export interface ErasureParts extends AdminParts, Omit<DestroyingParts, "journal
   /** Called for each erasure that is done. */
   readonly erased: (entries: number) => void
   /** The ids of the holds on these entries, or on the person. */
-  readonly holdsOn: (
-    workspace: string,
-    subject: Person,
-    sequences: readonly number[],
-    signal?: AbortSignal,
-  ) => Promise<readonly string[]>
+  readonly holdsOn: Holds["among"]
   readonly pace: Pace
 }
 

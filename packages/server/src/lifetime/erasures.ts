@@ -17,6 +17,7 @@ import {
   type ErasureScope,
   type Person,
   type Document,
+  type Workspace,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import type { ErasedBlock } from "../store/erasures-file.ts"
@@ -47,33 +48,29 @@ export interface ErasureRequest {
 
 export interface Erasures {
   preview(
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: Pick<ErasureRequest, "subject" | "scope">,
     signal?: AbortSignal,
   ): Promise<ErasurePreview>
   /** Records the request and begins. Resolves before it is carried out. */
   request(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     request: ErasureRequest,
     signal?: AbortSignal,
   ): Promise<Document<"erasure">>
   /** Carries out the open erasures of a workspace. Resolves when only held ones are left. */
-  carryOut(workspace: Document<"workspace">, stop?: AbortSignal): Promise<void>
+  carryOut(workspace: Workspace, stop?: AbortSignal): Promise<void>
   /**
    * Adds the erasures of other servers to this server's file. Returns whether another server has
    * one open.
    */
-  note(workspace: Document<"workspace">): Promise<boolean>
+  note(workspace: Workspace): Promise<boolean>
   /**
    * Erases again the content that the erasures file lists and that this data, a copy from before,
    * still has. Records it first.
    */
-  repeat(
-    workspace: Document<"workspace">,
-    id: string,
-    blocks: readonly ErasedBlock[],
-  ): Promise<void>
+  repeat(workspace: Workspace, id: string, blocks: readonly ErasedBlock[]): Promise<void>
 }
 
 const repeatAction = "privacy.erasure.repeat"
@@ -157,7 +154,7 @@ export function createErasures(given: ErasureParts): Erasures {
 
 async function carryOutAll(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   stop: AbortSignal | undefined,
 ): Promise<void> {
   await eachErasure(parts, workspace, async ({ id, value }) => {
@@ -169,7 +166,7 @@ async function carryOutAll(
 /** Damage lasts until it is repaired, and the other erasures do not wait for that. */
 async function eachErasure(
   { registry }: Pick<WorkingParts, "registry">,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   act: (erasure: Document<"erasure">) => Promise<void>,
 ): Promise<void> {
   let damage: LedgerError | undefined
@@ -187,7 +184,7 @@ async function eachErasure(
 /** Continues from its current state. */
 async function carryOut(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   stop?: AbortSignal,
 ): Promise<void> {
@@ -214,7 +211,7 @@ async function carryOut(
 /** Records an erasure that is missing in this data, with its parts, and carries it out. */
 async function repeat(
   parts: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   blocks: readonly ErasedBlock[],
 ): Promise<void> {
@@ -263,11 +260,7 @@ function repeated(id: string, found: readonly Personal[], nowMs: number): Act {
 }
 
 /** Whether its last hold is released. */
-async function begin(
-  parts: WorkingParts,
-  workspace: Document<"workspace">,
-  id: string,
-): Promise<boolean> {
+async function begin(parts: WorkingParts, workspace: Workspace, id: string): Promise<boolean> {
   const { value } = await required(parts.registry, "erasure", workspace.id, id)
   const { subject, scope } = value
   assert(subject !== undefined, "an erasure that is held says of whom")
@@ -294,11 +287,7 @@ async function requestedAt(parts: WorkingParts, workspace: string, id: string): 
   return first.sequence - 1
 }
 
-async function destroy(
-  parts: WorkingParts,
-  workspace: Document<"workspace">,
-  id: string,
-): Promise<void> {
+async function destroy(parts: WorkingParts, workspace: Workspace, id: string): Promise<void> {
   const { registry, store } = parts
   const { value } = await required(registry, "erasure", workspace.id, id)
   const own = await ownEntries(parts, workspace.id, id)
@@ -332,7 +321,7 @@ function isUnlisted({ erasuresFile }: WorkingParts, id: string, value: ErasureDo
   return value.state === "done" && value.entries > 0 && !erasuresFile.has(id)
 }
 
-async function noteAll(parts: WorkingParts, workspace: Document<"workspace">): Promise<boolean> {
+async function noteAll(parts: WorkingParts, workspace: Workspace): Promise<boolean> {
   let isOpen = false
   await eachErasure(parts, workspace, async ({ id, value }) => {
     isOpen ||= value.state !== "done"
@@ -342,17 +331,13 @@ async function noteAll(parts: WorkingParts, workspace: Document<"workspace">): P
 }
 
 /** Adds what was erased to the erasures file, which outlives this data. */
-async function note(
-  parts: WorkingParts,
-  workspace: Document<"workspace">,
-  id: string,
-): Promise<void> {
+async function note(parts: WorkingParts, workspace: Workspace, id: string): Promise<void> {
   await list(parts, workspace, id, destroyedIn(await ownEntries(parts, workspace.id, id)))
 }
 
 async function list(
   { store, erasuresFile }: WorkingParts,
-  workspace: Document<"workspace">,
+  workspace: Workspace,
   id: string,
   all: readonly Destroyed[],
 ): Promise<void> {

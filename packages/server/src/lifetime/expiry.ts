@@ -9,7 +9,7 @@ import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
 import { destroyedBodies, destroyedChanges, notDestroyed } from "../store/destroyed.ts"
-import type { ExpiryRun, RetentionRule, Document } from "../store/documents.ts"
+import type { ExpiryRun, RetentionRule, Workspace } from "../store/documents.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { grownRun, readState, stateChange, type RetentionState } from "../store/retention-state.ts"
 import type { Store } from "../store/store.ts"
@@ -40,9 +40,9 @@ export interface Expiry {
    * Destroys expired contents. If a run is under way, waits for its end. Undefined if another
    * process does it.
    */
-  run(by: Principal, workspace: Document<"workspace">): Promise<ExpiryResult | undefined>
+  run(by: Principal, workspace: Workspace): Promise<ExpiryResult | undefined>
   /** Destroys what an interrupted run has recorded, and nothing else. */
-  finish(workspace: Document<"workspace">): Promise<void>
+  finish(workspace: Workspace): Promise<void>
 }
 
 const service = { kind: "instance" } as const
@@ -50,7 +50,7 @@ const service = { kind: "instance" } as const
 export function createExpiry(parts: ExpiryParts): Expiry {
   const inTurn = createOneAtATime()
   const running = new Map<string, Promise<ExpiryResult | undefined>>()
-  const run = (by: Principal, workspace: Document<"workspace">) =>
+  const run = (by: Principal, workspace: Workspace) =>
     inTurn(workspace.id, async () => {
       if (!(await parts.content.isOurs(workspace.id))) return undefined
       await finish(parts, workspace)
@@ -93,7 +93,7 @@ function cutShort(cause: LedgerError): LedgerError {
 async function recordDue(
   parts: ExpiryParts,
   by: Principal,
-  asked: Document<"workspace">,
+  asked: Workspace,
   found: { -readonly [Name in keyof ExpiryResult]: number },
 ): Promise<void> {
   const { registry, ledger, clock, store, due } = parts
@@ -126,7 +126,7 @@ async function recordDue(
 
 interface Recording {
   readonly by: Principal
-  readonly workspace: Document<"workspace">
+  readonly workspace: Workspace
   readonly runId: string
   readonly rules: readonly RetentionRule[]
   readonly state: RetentionState
@@ -164,7 +164,7 @@ function isOpen(run: ExpiryRun | undefined): run is ExpiryRun {
 }
 
 /** Finishes the last run, if it was interrupted or has just destroyed its last content. */
-async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Promise<void> {
+async function finish(parts: ExpiryParts, workspace: Workspace): Promise<void> {
   const { registry } = parts
   for (;;) {
     const { run } = (await readState(registry, workspace.id)).value
@@ -174,11 +174,7 @@ async function finish(parts: ExpiryParts, workspace: Document<"workspace">): Pro
 }
 
 /** If another process records more of it meanwhile, it is not done yet. */
-async function finishRun(
-  parts: ExpiryParts,
-  workspace: Document<"workspace">,
-  run: ExpiryRun,
-): Promise<void> {
+async function finishRun(parts: ExpiryParts, workspace: Workspace, run: ExpiryRun): Promise<void> {
   const { registry, store } = parts
   const { id } = workspace
   const bodies = await destroyedBodies(registry, id, run, run.id)
@@ -227,10 +223,7 @@ function inOrder(ranges: DueEntries["ranges"]): readonly SequenceRange[] {
 }
 
 /** The last entry that a signed checkpoint covers. */
-async function coveredUpTo(
-  { index }: Pick<Store, "index">,
-  workspace: Document<"workspace">,
-): Promise<number> {
+async function coveredUpTo({ index }: Pick<Store, "index">, workspace: Workspace): Promise<number> {
   const [{ number, before }] = epochsOf(workspace)
   return before + ((await index.checkpoint(workspace.id, number))?.size ?? 0)
 }

@@ -12,6 +12,7 @@ import {
   type HoldDocument,
   type HoldScope,
   type Document,
+  type Workspace,
 } from "../store/documents.ts"
 import { readState, stateChange } from "../store/retention-state.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
@@ -28,15 +29,11 @@ export interface HoldRequest {
 }
 
 export interface Holds {
-  place(
-    by: Principal,
-    workspace: Document<"workspace">,
-    request: HoldRequest,
-  ): Promise<Document<"hold">>
+  place(by: Principal, workspace: Workspace, request: HoldRequest): Promise<Document<"hold">>
   /** Does nothing if the hold is released already. */
   release(
     by: Principal,
-    workspace: Document<"workspace">,
+    workspace: Workspace,
     id: string,
     reason: string,
   ): Promise<Document<"hold">>

@@ -8,7 +8,7 @@ import { dayMs, type Clock } from "../clock.ts"
 import { createFairQueue } from "../runtime/fair-queue.ts"
 import { createLru, type Lru } from "../runtime/lru-cache.ts"
 import { deriveKey } from "../secrets/crypto.ts"
-import type { RetentionRule, Document } from "../store/documents.ts"
+import type { RetentionRule, Workspace } from "../store/documents.ts"
 import { readState } from "../store/retention-state.ts"
 import type { Registry, Store } from "../store/store.ts"
 import { sameText } from "../workspace/credential-format.ts"
@@ -32,11 +32,7 @@ export interface Counting {
 
 export interface Previews {
   /** Waits for the result this long. */
-  count(
-    workspace: Document<"workspace">,
-    rules: readonly RetentionRule[],
-    waitMs: number,
-  ): Promise<Counting>
+  count(workspace: Workspace, rules: readonly RetentionRule[], waitMs: number): Promise<Counting>
   /** Whether a preview of these rules gave this token, today or yesterday. */
   isConfirmed(workspace: string, rules: readonly RetentionRule[], token: string): boolean
 }

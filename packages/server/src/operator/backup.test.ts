@@ -28,7 +28,7 @@ import { archiveIn } from "../store/archive/open-archive.ts"
 import { openHeads } from "../store/heads.ts"
 import { openStore } from "../store/open.ts"
 import { openSqliteSnapshot } from "../store/sqlite/offline.ts"
-import type { Document } from "../store/documents.ts"
+import type { Workspace } from "../store/documents.ts"
 import type { Store } from "../store/store.ts"
 import { dropTriggers } from "../../../../test/triggers.ts"
 
@@ -54,7 +54,7 @@ interface House extends AsyncDisposable {
   readonly headsPath: string
   readonly target: string
   readonly store: Store
-  write(count: number, to?: Document<"workspace">): Promise<void>
+  write(count: number, to?: Workspace): Promise<void>
   /** Notes these first entries as signed. */
   sign(size: number): Promise<void>
   close(): Promise<void>

@@ -31,7 +31,7 @@ import { openFolderStorage } from "../store/archive/folder-storage.ts"
 import { memoryErasures } from "../store/erasures-file.ts"
 import { expectChain } from "../store/expect-chain.ts"
 import { readGone } from "../store/destroyed.ts"
-import type { Document, HoldScope, Lane, RetentionRule } from "../store/documents.ts"
+import type { HoldScope, Lane, RetentionRule, Workspace } from "../store/documents.ts"
 import { openMemory } from "../store/memory.ts"
 import type { Stored } from "../store/entries.ts"
 import type { Store } from "../store/store.ts"
@@ -125,7 +125,7 @@ async function openHouse(chance: Chance) {
       step(() => segments.discard(...asked)),
   }
   const [ends, incomplete] = [new Map<string, number>(), new Set<string>()]
-  const archive = async (workspace: Document<"workspace">): Promise<void> => {
+  const archive = async (workspace: Workspace): Promise<void> => {
     for (let done = 0; ;) {
       const packed = await step(() => filing.content.pack("acme", done, covered))
       if (packed === undefined) break

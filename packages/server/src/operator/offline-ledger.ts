@@ -10,8 +10,8 @@ import type { Keyring } from "../secrets/keyring.ts"
 import { requireStopped } from "../store/open-offline.ts"
 import { openStore, type StoreConfig, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
-import type { AdminParts } from "../workspace/admin-entries.ts"
-import { createWorkspaces, type Workspaces } from "../workspace/workspaces.ts"
+import type { AccountParts } from "../workspace/accounts.ts"
+import { createWorkspaces } from "../workspace/workspaces.ts"
 import { checkStore } from "./check-store.ts"
 import { removeUnplaced } from "./secret-files.ts"
 
@@ -83,15 +83,11 @@ export function offlineLedger(
   })
 }
 
-interface Administration extends AdminParts {
-  readonly workspaces: Workspaces
-}
-
 export function administrationOf(
   { limits, host }: OfflineOptions,
   store: Store,
   keyring: Keyring,
-): Administration {
+): AccountParts {
   const ledger = offlineLedger(limits, store, keyring)
   const parts = { registry: store.registry, ledger, clock: systemClock, keyring, limits }
   return { ...parts, workspaces: createWorkspaces({ ...parts, host }) }
