@@ -5,9 +5,10 @@ import { pageHeaders } from "./html.ts"
 import { openApi } from "./openapi.ts"
 import { createCacheableText } from "./cacheable-text.ts"
 import type { Route } from "./server.ts"
-import { endpoint, type ServiceEndpoint } from "./service.ts"
+import { endpoint } from "./service.ts"
 import { OpenApiDocument } from "./shapes/operations.ts"
 import { PlainText } from "./shapes/path.ts"
+import { tagged, type TaggedEndpoint } from "./tags.ts"
 
 const info = {
   title: "Tallystick",
@@ -17,17 +18,16 @@ const access = { action: "open", anonymous: true } as const
 
 /** Both describe these two endpoints as well. Each is made at its first request. */
 export function docsEndpoints(
-  others: readonly ServiceEndpoint[],
+  others: readonly TaggedEndpoint[],
   version: string,
-): readonly ServiceEndpoint[] {
+): readonly TaggedEndpoint[] {
   const description = () => openApi([...others, ...these], { ...info, version })
   const document = createCacheableText(() => JSON.stringify(description()))
   const page = createCacheableText(() => docsPage(description()))
-  const these = [
+  const these = tagged("Service", [
     endpoint({
       route: "GET /openapi.json",
       operation: "getDescription",
-      tag: "Service",
       summary: "Get this description",
       description: "The OpenAPI document of this service.",
       access,
@@ -37,7 +37,6 @@ export function docsEndpoints(
     endpoint({
       route: "GET /docs",
       operation: "getDocs",
-      tag: "Service",
       summary: "Get this description as a page",
       description: "The same as an HTML page for people.",
       access: { ...access, unmetered: true },
@@ -54,7 +53,7 @@ export function docsEndpoints(
         }
       },
     }),
-  ]
+  ])
   return these
 }
 

@@ -8,7 +8,7 @@ import { headerName } from "./shapes/check.ts"
 import { exampleOf } from "./shapes/wire-shape.ts"
 import { Problem } from "./shapes/problem.ts"
 import { STATUS_CODES } from "./node-http.ts"
-import { tags } from "./tags.ts"
+import { tags, type TaggedEndpoint } from "./tags.ts"
 
 export interface Description {
   readonly title: string
@@ -25,7 +25,7 @@ interface Part {
  * The OpenAPI 3.1 document of a list of endpoints. Shapes with a title become components. The same
  * list gives the same document.
  */
-export function openApi(endpoints: readonly ServiceEndpoint[], info: Description): object {
+export function openApi(endpoints: readonly TaggedEndpoint[], info: Description): object {
   const made: Made = { schemas: new Map(), responses: new Map() }
   const paths: Record<string, Part> = {}
   for (const endpoint of endpoints) {
@@ -66,7 +66,7 @@ function inOrder(parts: ReadonlyMap<string, Part>): Part {
   return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-function operationOf(endpoint: ServiceEndpoint, made: Made): Part {
+function operationOf(endpoint: TaggedEndpoint, made: Made): Part {
   const { schemas } = made
   const parameters = [
     ...parametersOf("path", endpoint.params, schemas),

@@ -1,5 +1,6 @@
 // Endpoints for operators and their machines: health, readiness, metrics, limits.
 
+import type * as wire from "@tallystick/client/wire"
 import { LedgerError } from "../error.ts"
 import { ok, type Answer } from "./endpoint.ts"
 import { endpoint, type Service, type ServiceEndpoint } from "./service.ts"
@@ -12,18 +13,13 @@ const access = { action: "open", anonymous: true } as const
 /** No rate limit applies. */
 const unmetered = { ...access, unmetered: true } as const
 
-interface Check {
-  readonly name: string
-  readonly ok: boolean
-  readonly detail?: string
-}
+type Check = NonNullable<wire.Readiness["checks"]>[number]
 
 export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
   return [
     endpoint({
       route: "GET /healthz",
       operation: "getHealth",
-      tag: "Service",
       summary: "Check that the process runs",
       description: "Answers 200 while the process runs. Checks nothing else.",
       access: unmetered,
@@ -33,7 +29,6 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /readyz",
       operation: "getReadiness",
-      tag: "Service",
       summary: "Check that the ledger can append",
       description:
         "200 if the ledger can append, else 503 with the reason. `?verbose` lists every check.",
@@ -45,7 +40,6 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /metrics",
       operation: "getMetrics",
-      tag: "Service",
       summary: "Get the metrics",
       description: "The metrics of the service, in the text format of Prometheus.",
       access: unmetered,
@@ -56,7 +50,6 @@ export function opsEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/limits",
       operation: "getLimits",
-      tag: "Service",
       summary: "Get the limits",
       description: "The current limits that apply to requests.",
       access,

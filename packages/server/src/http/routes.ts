@@ -1,8 +1,9 @@
 // Every endpoint of the service.
 
-import type { Service, ServiceEndpoint } from "./service.ts"
+import type { Service } from "./service.ts"
 import { docsEndpoints } from "./docs.ts"
 import { opsEndpoints } from "./operations-endpoints.ts"
+import { tagged, type TaggedEndpoint } from "./tags.ts"
 import { apiKeyEndpoints } from "./v1/api-key-endpoints.ts"
 import { consentEndpoints } from "./v1/consent-endpoints.ts"
 import { consentStateEndpoints } from "./v1/consent-state-endpoints.ts"
@@ -26,31 +27,34 @@ import { tlogEndpoints } from "./v1/tlog-endpoints.ts"
 import { tokenEndpoints } from "./v1/token-endpoints.ts"
 import { workspaceEndpoints } from "./v1/workspace-endpoints.ts"
 
-export function routes(service: Service, version: string): readonly ServiceEndpoint[] {
-  const described = [
-    ...eventEndpoints(service), //     POST /v1/events, /v1/events/batch
-    ...consentEndpoints(service), //   POST /v1/consents, /v1/consents/withdrawals
-    ...consentStateEndpoints(service), // POST …/consents/lookup; GET …/consents, …/consents/summary
-    ...queryEndpoints(service), //     GET …/events, …/activity
-    ...countEndpoints(service), //     GET …/events/timeline, …/values
-    ...feedEndpoints(service), //      GET …/events/feed
-    ...receiptEndpoints(service), //   GET …/receipts/{receiptId}, …/proof
-    ...tlogEndpoints(service), //      GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
-    ...integrityEndpoints(service), // GET …/integrity
-    ...workspaceEndpoints(service), // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}
-    ...exportEndpoints(service), //    POST …/exports; GET …/events/export
-    ...projectEndpoints(service), //   POST, GET …/projects; GET, PATCH …/{projectId}
-    ...policyEndpoints(service), //    POST, GET …/published-policy; GET …/{version}
-    ...apiKeyEndpoints(service), //    POST, GET …/api-keys; DELETE …/{keyId}
-    ...packEndpoints(service), //      POST, GET …/evidence-packs; GET …/{packId}, …/download
-    ...erasureEndpoints(service), //   POST, GET …/erasures; GET …/{erasureId}
-    ...tokenEndpoints(service), //     POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
-    ...memberEndpoints(service), //    POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
-    ...sessionEndpoints(service), //   POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
-    ...holdEndpoints(service), //      POST, GET …/holds; GET, DELETE …/{holdId}
-    ...retentionEndpoints(service), // POST …/retention/preview, …/run; GET …/segments
-    ...systemEndpoints(service), //    GET /v1/system
-    ...opsEndpoints(service), //       GET /healthz, /readyz, /metrics, /v1/limits
-  ]
+/** The endpoints of each file, and their group in the description. */
+const groups = [
+  ["Writing", eventEndpoints], // POST /v1/events, /v1/events/batch
+  ["Writing", consentEndpoints], // POST /v1/consents, /v1/consents/withdrawals
+  ["Reading", consentStateEndpoints], // POST …/consents/lookup; GET …/consents, …/consents/summary
+  ["Reading", queryEndpoints], // GET …/events, …/activity
+  ["Reading", countEndpoints], // GET …/events/timeline, …/values
+  ["Reading", feedEndpoints], // GET …/events/feed
+  ["Receipts", receiptEndpoints], // GET …/receipts/{receiptId}, …/proof
+  ["Log", tlogEndpoints], // GET …/tlog/checkpoint, log.vkey, keys, tile/…; POST …/tlog/keys
+  ["Log", integrityEndpoints], // GET …/integrity
+  ["Workspaces", workspaceEndpoints], // POST, GET /v1/workspaces; GET, PATCH …/{workspaceId}; POST …/exports
+  ["Reading", exportEndpoints], // GET …/events/export
+  ["Workspaces", projectEndpoints], // POST, GET …/projects; GET, PATCH …/{projectId}
+  ["Policies", policyEndpoints], // POST, GET …/published-policy; GET …/{version}
+  ["API keys", apiKeyEndpoints], // POST, GET …/api-keys; DELETE …/{keyId}
+  ["Evidence packs", packEndpoints], // POST, GET …/evidence-packs; GET …/{packId}, …/download
+  ["Erasures", erasureEndpoints], // POST, GET …/erasures; GET …/{erasureId}
+  ["Tokens", tokenEndpoints], // POST …/token of a receipt, policy, pack, activity; GET …/tokens; DELETE …/{tokenId}
+  ["Members", memberEndpoints], // POST, GET …/members; POST, PATCH, DELETE …/{memberId}; POST …/{memberId}/setup
+  ["Members", sessionEndpoints], // POST /v1/setup; POST, GET, DELETE /v1/session; POST /v1/session/password
+  ["Retention", holdEndpoints], // POST, GET …/holds; GET, DELETE …/{holdId}
+  ["Retention", retentionEndpoints], // POST …/retention/preview, …/run; GET …/segments
+  ["Service", systemEndpoints], // GET /v1/system
+  ["Service", opsEndpoints], // GET /healthz, /readyz, /metrics, /v1/limits
+] as const
+
+export function routes(service: Service, version: string): readonly TaggedEndpoint[] {
+  const described = groups.flatMap(([tag, made]) => tagged(tag, made(service)))
   return [...described, ...docsEndpoints(described, version)] // GET /openapi.json, /docs
 }

@@ -56,7 +56,6 @@ import type { Rates } from "./rates.ts"
 import type { Shape } from "./shapes/check.ts"
 import { paramsOf, type ParamsOf } from "./shapes/path.ts"
 import type { SignIns } from "./sign-ins.ts"
-import type { Tag } from "./tags.ts"
 
 export interface Service {
   readonly store: Store
@@ -125,7 +124,6 @@ export type Caller = Principal | undefined
 export interface About {
   /** Generated clients use it as a method name, so it never changes. */
   readonly operation: string
-  readonly tag: Tag
   /** Without a full stop. */
   readonly summary: string
   readonly description: string

@@ -1,3 +1,5 @@
+import type { ServiceEndpoint } from "./service.ts"
+
 /** The groups of endpoints, in the order in which the description shows them. */
 export const tags = {
   Writing: "Recording events and consents.",
@@ -16,3 +18,9 @@ export const tags = {
 } as const
 
 export type Tag = keyof typeof tags
+
+export type TaggedEndpoint = ServiceEndpoint & { readonly tag: Tag }
+
+export function tagged(tag: Tag, endpoints: readonly ServiceEndpoint[]): readonly TaggedEndpoint[] {
+  return endpoints.map((endpoint) => ({ ...endpoint, tag }))
+}

@@ -16,7 +16,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/api-keys",
       operation: "createApiKey",
-      tag: "API keys",
       summary: "Create an API key",
       description: "The answer is the only one that shows the key.",
       access: { action: "administer" },
@@ -31,7 +30,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/api-keys",
       operation: "listApiKeys",
-      tag: "API keys",
       summary: "List the API keys",
       description: "The API keys of a workspace without their secrets, newest first.",
       access: { action: "administer" },
@@ -45,7 +43,6 @@ export function apiKeyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "DELETE /v1/workspaces/{workspaceId}/api-keys/{keyId}",
       operation: "revokeApiKey",
-      tag: "API keys",
       summary: "Revoke an API key",
       description:
         "Ends a key and the tokens that it made. Keys and members that it made stay valid, and are listed; with `cascade=true` they end as well. 204 if there are none.",

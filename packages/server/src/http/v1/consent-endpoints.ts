@@ -17,7 +17,6 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/consents",
       operation: "recordConsent",
-      tag: "Writing",
       summary: "Record a consent",
       description:
         "Records that a person agreed to a version of a policy, as an entry that the person can see in their activity.",
@@ -36,7 +35,6 @@ export function consentEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/consents/withdrawals",
       operation: "withdrawConsent",
-      tag: "Writing",
       summary: "Withdraw a consent",
       description:
         "Records that a person withdrew a consent, as an entry that the person can see in their activity. With a `policyVersion`, it withdraws the consent to that version and to all earlier ones, otherwise to every version. It is recorded even if there is no valid consent.",

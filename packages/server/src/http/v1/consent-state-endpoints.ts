@@ -37,7 +37,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/consents/lookup",
       operation: "lookUpConsents",
-      tag: "Reading",
       summary: "Look up a person's consents",
       description:
         "The consents and withdrawals of exactly this person, newest first. Before it answers, the ledger records who looked up whom, and why.",
@@ -66,7 +65,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/consents",
       operation: "getConsentState",
-      tag: "Reading",
       summary: "Get the state of a person's consent",
       description:
         "Whether a person's consent is valid, or was valid at a time, with the text that they agreed to, if it was published, and the entries that prove it, oldest first. Before it answers, the ledger records who looked up whom.",
@@ -108,7 +106,6 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/consents/summary",
       operation: "getConsentSummary",
-      tag: "Reading",
       summary: "Count consents",
       description:
         "Exact counts of the consents that were given and withdrawn in a project, by version, mode, surface, and day of UTC. The answer names nobody, so the request is not recorded.",

@@ -17,7 +17,6 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/events/timeline",
       operation: "getTimeline",
-      tag: "Reading",
       summary: "Count entries by time",
       description:
         "Exact counts of the entries that match a filter and a search, by span of time and by lane or project.",
@@ -36,7 +35,6 @@ export function countEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/events/values",
       operation: "listValues",
-      tag: "Reading",
       summary: "List the commonest values of a field",
       description:
         "The values of a field in the entries that match a filter and a search, with the number of entries of each, the commonest first. Values are in lower case.",

@@ -13,7 +13,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/erasures",
       operation: "requestErasure",
-      tag: "Erasures",
       summary: "Erase a person",
       description:
         "Destroys the sealed fields about a person, or whole entries, up to the entry that records this request. It is carried out after the answer, or when the last hold on it is released. With `dryRun`, the answer is 200 and says what would be destroyed.",
@@ -37,7 +36,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/erasures",
       operation: "listErasures",
-      tag: "Erasures",
       summary: "List the erasures",
       description: "The requested erasures and their progress, newest first.",
       access: { action: "administer" },
@@ -51,7 +49,6 @@ export function erasureEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/erasures/{erasureId}",
       operation: "getErasure",
-      tag: "Erasures",
       summary: "Get an erasure",
       description: "The progress of an erasure, and who may have a copy of the destroyed content.",
       access: { action: "administer" },

@@ -43,7 +43,6 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/events",
       operation: "writeEvent",
-      tag: "Writing",
       summary: "Write an event",
       description:
         "Records one event and returns its receipt. A 202 means that the entry is linked into the chain and on disk. A retry with the same Idempotency-Key returns the first receipt.",
@@ -63,7 +62,6 @@ export function eventEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/events/batch",
       operation: "writeBatch",
-      tag: "Writing",
       summary: "Write up to 1,000 events",
       description:
         "Records each event separately, under its member `idempotencyKey`. The results have the order of the events, and each is a receipt or a problem.",

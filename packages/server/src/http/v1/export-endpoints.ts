@@ -1,12 +1,10 @@
-// Exports of entries, and the record of an export that the service does not write itself: the export
-// command writes files from the data folder.
+// Exports of entries.
 
 import { Readable } from "node:stream"
 import { LedgerError } from "../../error.ts"
-import { recordExport } from "../../workspace/recorded-reads.ts"
 import { createRecognise } from "../authenticate.ts"
 import { changeable, endpoint, type Service, type ServiceEndpoint } from "../service.ts"
-import { NewExport, EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
+import { EventsExportQuery, ExportedCsv, ExportedLines } from "../shapes/page.ts"
 import { Bytes } from "../shapes/path.ts"
 import { storageOf, wantedOf } from "./query-endpoints.ts"
 
@@ -22,24 +20,8 @@ export function exportEndpoints(service: Service): readonly ServiceEndpoint[] {
   const recognise = createRecognise(service)
   return [
     endpoint({
-      route: "POST /v1/workspaces/{workspaceId}/exports",
-      operation: "recordExport",
-      tag: "Workspaces",
-      summary: "Record an export",
-      description:
-        "Records in the workspace's own ledger that it is exported. `tallystick export` calls this before it writes the files.",
-      access: { action: "preside" },
-      body: NewExport,
-      answers: { 204: null },
-      async handle({ caller, params: { workspaceId }, body: { entries } }) {
-        await recordExport(service, caller, await changeable(service, workspaceId), entries)
-        return { status: 204 }
-      },
-    }),
-    endpoint({
       route: "GET /v1/workspaces/{workspaceId}/events/export",
       operation: "exportEvents",
-      tag: "Reading",
       summary: "Export entries",
       description:
         "All entries that match a filter and a search, oldest first, as one file of any size: JSON lines, CSV or Parquet. It does not contain entries that are recorded after its beginning. The ledger records who exported what, and how many entries were sent. If the export fails, the connection is closed early. A complete file of JSON lines ends with a line that has the number of lines before it and their hash.",

@@ -29,7 +29,6 @@ export function feedEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/events/feed",
       operation: "followEvents",
-      tag: "Reading",
       summary: "Follow entries",
       description:
         "Entries after a sequence, oldest first, by filters and a search. No entry is ever added at or before `nextAfter`, so store it and use it as the next `after`. With `Accept: text/event-stream`, the answer is an endless stream.",

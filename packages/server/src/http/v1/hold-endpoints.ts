@@ -25,7 +25,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/holds",
       operation: "placeHold",
-      tag: "Retention",
       summary: "Place a hold",
       description:
         "Protects the content of entries from expiry and erasure until the hold is released. It covers entries that match a filter, now and later, entries about a subject, or single receipts.",
@@ -42,7 +41,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/holds",
       operation: "listHolds",
-      tag: "Retention",
       summary: "List the holds",
       description: "All holds, newest first, including released ones.",
       access: { action: "administer" },
@@ -56,7 +54,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/holds/{holdId}",
       operation: "getHold",
-      tag: "Retention",
       summary: "Get a hold",
       description: "A hold, with the entries that it covers.",
       access: { action: "administer" },
@@ -70,7 +67,6 @@ export function holdEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "DELETE /v1/workspaces/{workspaceId}/holds/{holdId}",
       operation: "releaseHold",
-      tag: "Retention",
       summary: "Release a hold",
       description:
         "Entries that no other hold covers may expire again, and erasures that waited for this hold are carried out. The hold stays in the list. A repeated request changes nothing.",

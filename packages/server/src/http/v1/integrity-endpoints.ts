@@ -17,7 +17,6 @@ export function integrityEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/integrity",
       operation: "getIntegrity",
-      tag: "Log",
       summary: "Get the state of a chain",
       description:
         "The length of the chain, how far it is signed, which entries were re-verified and when, and where it is broken.",

@@ -30,7 +30,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/members",
       operation: "inviteMember",
-      tag: "Members",
       summary: "Invite a member",
       description:
         "Only this answer shows the address at which the member sets up the account. The address works once, for one day.",
@@ -46,7 +45,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/members",
       operation: "listMembers",
-      tag: "Members",
       summary: "List the members",
       description: "The members of a workspace and those who are invited, newest first.",
       access: { action: "administer" },
@@ -61,7 +59,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
       route: "POST /v1/workspaces/{workspaceId}/members/{memberId}",
       access: { action: "preside" },
       operation: "addMember",
-      tag: "Members",
       summary: "Add an account",
       description:
         "Makes an existing account a member of this workspace. The account may belong to any workspace.",
@@ -77,7 +74,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "PATCH /v1/workspaces/{workspaceId}/members/{memberId}",
       operation: "updateMember",
-      tag: "Members",
       summary: "Change the role of a member",
       description: "The new role applies from the member's next request on.",
       access: { action: "administer" },
@@ -96,7 +92,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "DELETE /v1/workspaces/{workspaceId}/members/{memberId}",
       operation: "removeMember",
-      tag: "Members",
       summary: "Remove a member",
       description: "Removes a member from the workspace, or takes an invitation back.",
       access: { action: "administer" },
@@ -111,7 +106,6 @@ export function memberEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/members/{memberId}/setup",
       operation: "renewInvitation",
-      tag: "Members",
       summary: "Invite a member again",
       description:
         "Returns a new address at which to set up the account, or, for a member who has joined, to set a new password. For such a member, and for one whom the instance invited, this needs the instance key.",

@@ -41,7 +41,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/evidence-packs",
       operation: "createPack",
-      tag: "Evidence packs",
       summary: "Create an evidence pack",
       description:
         "Packs the entries of these receipts, or those that match a filter, or a person's consents and withdrawals. A pack is fixed when it is made: every download has the same bytes.",
@@ -63,7 +62,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/evidence-packs",
       operation: "listPacks",
-      tag: "Evidence packs",
       summary: "List the evidence packs",
       description: "The evidence packs whose projects the credential can access, newest first.",
       access: { action: "read" },
@@ -82,7 +80,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}",
       operation: "getPack",
-      tag: "Evidence packs",
       summary: "Get an evidence pack",
       description: "An evidence pack without its content.",
       access: { action: "read" },
@@ -95,7 +92,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}/entries",
       operation: "listPackEntries",
-      tag: "Evidence packs",
       summary: "List the entries of an evidence pack",
       description:
         "The entries of a pack in their present state, newest first. Nothing is recorded, because the credential could read these entries anyway.",
@@ -127,7 +123,6 @@ export function packEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/evidence-packs/{packId}/download",
       operation: "downloadPack",
-      tag: "Evidence packs",
       summary: "Download an evidence pack",
       description:
         "A ZIP file that `tallystick verify` checks without the service, or with `format=json` the same files in JSON. The ledger records each download.",

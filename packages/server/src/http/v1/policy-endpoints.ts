@@ -30,7 +30,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/published-policy",
       operation: "publishPolicy",
-      tag: "Policies",
       summary: "Publish a policy",
       description:
         "Publishes the next version of a project's policy. A published version never changes. A `version` that is not the next one is 409.",
@@ -57,7 +56,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/published-policy",
       operation: "listPolicies",
-      tag: "Policies",
       summary: "List the versions of a policy",
       description:
         "The published versions of a project's policy without their sections, newest first.",
@@ -83,7 +81,6 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/published-policy/{version}",
       operation: "getPolicy",
-      tag: "Policies",
       summary: "Get a version of a policy",
       description:
         "A published version of a project's policy, or the latest. Anyone may ask if the workspace's policies are public.",

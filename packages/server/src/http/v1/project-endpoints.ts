@@ -13,7 +13,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/projects",
       operation: "createProject",
-      tag: "Workspaces",
       summary: "Create a project",
       description:
         "A project groups entries, and says whether its receipts are public and whether it has activity links.",
@@ -28,7 +27,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/projects",
       operation: "listProjects",
-      tag: "Workspaces",
       summary: "List the projects",
       description: "The projects that the credential can access, newest first.",
       access: { action: "read" },
@@ -46,7 +44,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/projects/{projectId}",
       operation: "getProject",
-      tag: "Workspaces",
       summary: "Get a project",
       description: "A project and its settings. 404 if the credential cannot access the project.",
       access: { action: "read" },
@@ -63,7 +60,6 @@ export function projectEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "PATCH /v1/workspaces/{workspaceId}/projects/{projectId}",
       operation: "updateProject",
-      tag: "Workspaces",
       summary: "Change a project",
       description: "Changes the given settings, and leaves the others.",
       access: { action: "administer" },

@@ -17,7 +17,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/events",
       operation: "listEvents",
-      tag: "Reading",
       summary: "List entries",
       description:
         "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. The result includes every event whose 202 was received before the request.",
@@ -43,7 +42,6 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/activity",
       operation: "listActivity",
-      tag: "Reading",
       summary: "List a person's activity",
       description:
         "The entries that the person of an activity token may see, newest first. Sealed fields of other people are withheld.",

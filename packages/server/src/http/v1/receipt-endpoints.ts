@@ -37,7 +37,6 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/receipts/{receiptId}",
       operation: "verifyReceipt",
-      tag: "Receipts",
       summary: "Verify a receipt",
       description:
         "Reads and hashes the entry again, and returns it with its proof. Anyone may request a receipt of a public project, without its sealed fields.",
@@ -54,7 +53,6 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/receipts/{receiptId}/proof",
       operation: "getReceiptProof",
-      tag: "Receipts",
       summary: "Get the proof of a receipt",
       description:
         "A c2sp.org/tlog-proof, which verifies without the service. If no checkpoint covers the entry yet, one is signed first.",

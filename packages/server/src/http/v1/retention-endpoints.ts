@@ -20,7 +20,6 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/retention/preview",
       operation: "previewRetention",
-      tag: "Retention",
       summary: "Preview retention rules",
       description:
         "Counts the entries whose contents these rules would destroy today, by rule, lane, project and month, and changes nothing. 202: a large ledger is still being counted; ask again.",
@@ -43,7 +42,6 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/retention/run",
       operation: "runRetention",
-      tag: "Retention",
       summary: "Expire contents now",
       description:
         "Destroys expired contents, as the service does once a day. The entries stay, with their hashes and proofs. 202: it takes longer and continues; ask again to wait for its end.",
@@ -72,7 +70,6 @@ export function retentionEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/segments",
       operation: "listSegments",
-      tag: "Retention",
       summary: "List the archive segments",
       description:
         "The archive files that contain the bodies of old entries, newest first. Records, receipts and sealed fields stay in the database.",

@@ -28,7 +28,6 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/setup",
       operation: "setUpAccount",
-      tag: "Members",
       summary: "Set up an account",
       description:
         "Sets up an account or accepts an invitation with a one-time token, and signs in. The session is a cookie.",
@@ -46,7 +45,6 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/session",
       operation: "signIn",
-      tag: "Members",
       summary: "Sign in",
       description: "Checks an e-mail and a password, and sets the cookie of the session.",
       refuses: ["login_failed", "not_found"],
@@ -65,7 +63,6 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/session",
       operation: "getSession",
-      tag: "Members",
       summary: "Get the session",
       description: "The signed-in member, and the member's workspaces.",
       refuses: ["not_found"],
@@ -85,7 +82,6 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "DELETE /v1/session",
       operation: "signOut",
-      tag: "Members",
       summary: "Sign out",
       description: "Ends the session and clears its cookie. Without a session it does nothing.",
       refuses: ["not_found"],
@@ -102,7 +98,6 @@ export function sessionEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/session/password",
       operation: "changePassword",
-      tag: "Members",
       summary: "Change the password",
       description:
         "Changes the password of the signed-in member, and ends the member's other sessions.",

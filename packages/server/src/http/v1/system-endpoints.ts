@@ -13,7 +13,6 @@ export function systemEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/system",
       operation: "getSystem",
-      tag: "Service",
       summary: "Get the state of the service",
       description:
         "The version, the size of the data and its disk, the duration of commits, the queues, the progress of the auditor, and the settings without secrets.",

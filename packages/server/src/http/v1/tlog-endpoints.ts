@@ -33,7 +33,6 @@ import { Bytes, PlainText } from "../shapes/path.ts"
 
 /** Fields that all endpoints of a log share. */
 const ofLog = {
-  tag: "Log",
   access: { action: "read", anonymous: true },
   cors: true,
 } as const
@@ -67,7 +66,6 @@ export function tlogEndpoints(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "POST /v1/workspaces/{workspaceId}/tlog/keys",
       operation: "rotateLogKey",
-      tag: "Log",
       summary: "Rotate the key of a log",
       description:
         "Creates a new key that signs checkpoints from now on. The former key also signs them for a week. Each call creates a key.",

@@ -37,7 +37,6 @@ import { packFor } from "./pack-endpoints.ts"
 
 /** Fields that the endpoints that make tokens share. */
 const ofNewToken = {
-  tag: "Tokens",
   access: { action: "read" },
   bodyMayBeAbsent: true,
 } as const
@@ -161,7 +160,6 @@ function administration(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}/tokens",
       operation: "listTokens",
-      tag: "Tokens",
       summary: "List the scoped tokens",
       description:
         "The scoped tokens of a workspace without their secrets, newest first; or those of one pack.",
@@ -184,7 +182,6 @@ function administration(service: Service): readonly ServiceEndpoint[] {
     endpoint({
       route: "DELETE /v1/workspaces/{workspaceId}/tokens/{tokenId}",
       operation: "revokeToken",
-      tag: "Tokens",
       summary: "Revoke a scoped token",
       description: "Ends a scoped token from the next request on.",
       access: { action: "administer" },

@@ -3,11 +3,19 @@ import { LedgerError } from "../../error.ts"
 import type { Limits } from "../../limits.ts"
 import type { Document } from "../../store/documents.ts"
 import { instanceWorkspace, mayTouch } from "../../workspace/permissions.ts"
+import { recordExport } from "../../workspace/recorded-reads.ts"
 import { settingsOf } from "../../workspace/workspaces.ts"
 import { created, ok } from "../endpoint.ts"
-import { endpoint, permitWriting, type Service, type ServiceEndpoint } from "../service.ts"
+import {
+  changeable,
+  endpoint,
+  permitWriting,
+  type Service,
+  type ServiceEndpoint,
+} from "../service.ts"
 import { confirmRetention } from "./retention-endpoints.ts"
 import { ListQuery } from "../shapes/list.ts"
+import { NewExport } from "../shapes/page.ts"
 import { NewWorkspace, Workspace, WorkspaceChange, WorkspaceList } from "../shapes/workspace.ts"
 
 export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[] {
@@ -15,7 +23,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "POST /v1/workspaces",
       operation: "createWorkspace",
-      tag: "Workspaces",
       summary: "Create a workspace",
       description: "A workspace has a ledger of its own, and a project `core`.",
       access: { action: "preside" },
@@ -34,7 +41,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "GET /v1/workspaces",
       operation: "listWorkspaces",
-      tag: "Workspaces",
       summary: "List the workspaces",
       description: "Every workspace of the instance, newest first.",
       access: { action: "preside" },
@@ -56,7 +62,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "GET /v1/workspaces/{workspaceId}",
       operation: "getWorkspace",
-      tag: "Workspaces",
       summary: "Get a workspace",
       description:
         "A workspace and its settings. A key of some projects sees no retention rule of another.",
@@ -75,7 +80,6 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
     endpoint({
       route: "PATCH /v1/workspaces/{workspaceId}",
       operation: "updateWorkspace",
-      tag: "Workspaces",
       summary: "Change a workspace",
       description:
         "Changes the given settings, and leaves the others. Recorded entries do not change. Rules of `retention` that would expire existing entries need `confirm`, the token of a preview.",
@@ -95,6 +99,20 @@ export function workspaceEndpoints(service: Service): readonly ServiceEndpoint[]
             await service.workspaces.change(caller, params.workspaceId, changes),
           ),
         )
+      },
+    }),
+    endpoint({
+      route: "POST /v1/workspaces/{workspaceId}/exports",
+      operation: "recordExport",
+      summary: "Record an export",
+      description:
+        "Records in the workspace's own ledger that it is exported. `tallystick export` calls this before it writes the files.",
+      access: { action: "preside" },
+      body: NewExport,
+      answers: { 204: null },
+      async handle({ caller, params: { workspaceId }, body: { entries } }) {
+        await recordExport(service, caller, await changeable(service, workspaceId), entries)
+        return { status: 204 }
       },
     }),
   ]
