@@ -30,12 +30,13 @@ The command uses the instance key in TALLYSTICK_ROOT_KEY or in the data folder.
 Example:
   $ `
 
+function ofWorkspace(group: ProgramCommand, name: string, description: string): ProgramCommand {
+  const command = group.command(name).description(description)
+  return command.argument("<workspace>").addOption(serviceUrl)
+}
+
 function addKeysList(keys: ProgramCommand, terminal: Terminal): void {
-  keys
-    .command("list")
-    .description("list the keys of a workspace, without their secrets")
-    .argument("<workspace>")
-    .addOption(serviceUrl)
+  ofWorkspace(keys, "list", "list the keys of a workspace, without their secrets")
     .option("--json", "print them as JSON", false)
     .notes(`${keyHelp}tallystick keys list acme`)
     .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
@@ -80,12 +81,8 @@ function addKeysCreate(keys: ProgramCommand, terminal: Terminal): void {
 }
 
 function addKeysRevoke(keys: ProgramCommand, terminal: Terminal): void {
-  keys
-    .command("revoke")
-    .description("revoke a key, and every token made with it")
-    .argument("<workspace>")
+  ofWorkspace(keys, "revoke", "revoke a key, and every token made with it")
     .argument("<key-id>", "the id that `keys list` shows")
-    .addOption(serviceUrl)
     .notes(`${keyHelp}tallystick keys revoke acme 4cVx0Zp3QmT7a`)
     .action(async (workspace: string, keyId: string, { url }: { url?: string }) => {
       const { revokeKey } = await import("./keys-command.ts")
@@ -94,13 +91,8 @@ function addKeysRevoke(keys: ProgramCommand, terminal: Terminal): void {
 }
 
 function addRetention(program: ProgramCommand, terminal: Terminal): void {
-  program
-    .command("retention")
-    .description("destroy expired contents now")
-    .command("run")
-    .description("destroy expired contents now, as the service does each day")
-    .argument("<workspace>")
-    .addOption(serviceUrl)
+  const retention = program.command("retention").description("destroy expired contents now")
+  ofWorkspace(retention, "run", "destroy expired contents now, as the service does each day")
     .notes(`${keyHelp}tallystick retention run acme`)
     .action(async (workspace: string, { url }: { url?: string }) => {
       const { runRetention } = await import("./retention-command.ts")
@@ -109,11 +101,7 @@ function addRetention(program: ProgramCommand, terminal: Terminal): void {
 }
 
 function addErasuresList(erasures: ProgramCommand, terminal: Terminal): void {
-  erasures
-    .command("list")
-    .description("list erasures and their progress, newest first")
-    .argument("<workspace>")
-    .addOption(serviceUrl)
+  ofWorkspace(erasures, "list", "list erasures and their progress, newest first")
     .option("--json", "print them as JSON", false)
     .notes(`${keyHelp}tallystick erasures list acme`)
     .action(async (workspace: string, { url, json }: { url?: string; json: boolean }) => {
@@ -123,14 +111,12 @@ function addErasuresList(erasures: ProgramCommand, terminal: Terminal): void {
 }
 
 function addErasuresShow(erasures: ProgramCommand, terminal: Terminal): void {
-  erasures
-    .command("show")
-    .description(
-      "show an erasure as JSON, with the packs, tokens and exports that had some of the data",
-    )
-    .argument("<workspace>")
+  ofWorkspace(
+    erasures,
+    "show",
+    "show an erasure as JSON, with the packs, tokens and exports that had some of the data",
+  )
     .argument("<erasure-id>", "the id that `erasures list` shows")
-    .addOption(serviceUrl)
     .notes(`${keyHelp}tallystick erasures show acme era_4cVx0Zp3QmT7a`)
     .action(async (workspace: string, erasureId: string, { url }: { url?: string }) => {
       const { showErasure } = await import("./erasures-command.ts")
@@ -178,13 +164,11 @@ function addErasuresRequest(erasures: ProgramCommand, terminal: Terminal): void 
 }
 
 function addRotate(program: ProgramCommand, terminal: Terminal): void {
-  program
-    .command("rotate")
-    .description(
-      "give a workspace's log a new signing key, and print its announcement, which both keys sign",
-    )
-    .argument("<workspace>")
-    .addOption(serviceUrl)
+  ofWorkspace(
+    program,
+    "rotate",
+    "give a workspace's log a new signing key, and print its announcement, which both keys sign",
+  )
     .notes(`
 The old key keeps signing for a week. Until then, anyone who trusts the old key checks the announcement with \`tallystick verify\`, and trusts
 the new key from then on. Earlier receipts, proofs and packs stay valid under the key that signed them.
