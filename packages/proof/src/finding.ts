@@ -52,7 +52,6 @@ export interface Difference {
   readonly found?: string
 }
 
-/** The files of a folder. */
 export interface Folder {
   readonly files: ExportFiles
   /** The paths of all files. */

@@ -26,7 +26,6 @@ export interface Config {
   readonly limits: Limits
 }
 
-/** The place of archive segments. */
 export type ArchivePlace = FolderPlace | S3Place
 
 export interface FolderPlace {

@@ -7,7 +7,6 @@ import type { Terminal } from "./terminal.ts"
 
 export type Format = "table" | "jsonl" | "csv"
 
-/** A named value of a row. */
 export type Field<Row> = readonly [name: string, valueOf: (row: Row) => unknown]
 
 /** The columns of a kind of row. JSON lines contain the whole row. */
@@ -18,7 +17,6 @@ export interface Shown<Row> {
 
 type Widths = "needed" | "usual"
 
-/** Prints further rows. */
 export type PrintRows<Row> = (rows: readonly Row[]) => void
 
 /** The columns of a table are as wide as the first rows need, or have their usual widths. */

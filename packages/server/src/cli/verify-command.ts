@@ -35,7 +35,6 @@ interface VerifyCommand {
 /** Only `notGenuine` means that something was changed. */
 const exitCodes = { genuine: 0, unreadable: 1, unconfirmed: 2, notGenuine: 3 } as const
 
-/** The finding about a file. */
 export type FileFinding = Omit<Finding, "item"> & { readonly file: string }
 
 export function runVerify({ files, trustedKeys, epochs, json, say }: VerifyCommand): number {

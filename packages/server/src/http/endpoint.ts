@@ -26,7 +26,6 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 /** Method and path, such as `GET /v1/workspaces/{workspaceId}`. */
 export type RouteName = `${Method} /${string}`
 
-/** The method and the path of a route. */
 export function placeOf(route: RouteName): Pick<Endpoint, "method" | "path"> {
   // The type of a route guarantees both parts.
   const [method, path] = route.split(" ") as [Method, `/${string}`]

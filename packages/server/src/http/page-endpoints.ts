@@ -81,7 +81,6 @@ function dashboard(frame: DrawFrame): readonly Endpoint<Access, Caller>[] {
   )
 }
 
-/** Files as they were built. */
 function fileEndpoints(built: BuiltPages): readonly Endpoint<Access, Caller>[] {
   return [
     page({

@@ -18,7 +18,6 @@ export interface RateOptions {
   readonly perMinute: number
   /** Beyond this many buckets the least recently used one is forgotten. */
   readonly bucketsMax: number
-  /** Which names share a bucket. */
   readonly bucketOf: (name: string) => string
   /** What is limited, for the error message. */
   readonly of: string

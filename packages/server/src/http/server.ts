@@ -36,7 +36,6 @@ export interface ServerOptions {
   readonly publicUrl: string
   /** Whether X-Forwarded-For is trusted, or the addresses and networks from which it is. */
   readonly trustProxy?: boolean | readonly string[]
-  /** Further headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>
   /** Called when an answer was sent. `route` is empty if no route was found. */
   readonly report?: (route: string, method: string, status: number, durationMs: number) => void

@@ -37,7 +37,6 @@ export interface Holds {
     id: string,
     reason: string,
   ): Promise<Document<"hold">>
-  /** The holds that were not released, as they are stored now. */
   active(workspace: string): Promise<readonly ActiveHold[]>
   /** The ids of the holds on a person, or on one of these entries, as they are stored now. */
   among(

@@ -2,7 +2,6 @@
 // person withdraws it. A withdrawal that names a version ends the consent to that version and to
 // all earlier ones, which that version replaced; one that names none ends all.
 
-/** A consent or its withdrawal. */
 export interface ConsentAct {
   readonly isWithdrawal: boolean
   /** Undefined for a withdrawal of every version. */

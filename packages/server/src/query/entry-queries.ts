@@ -52,7 +52,6 @@ export interface Queries {
   archived(workspace: Workspace): Promise<number>
   /** The last entry that was recorded at this time or before; 0 if there was none. */
   lastAt(workspace: Workspace, timeMs: number): Promise<number>
-  /** The oldest matches after a sequence. */
   after(workspace: Workspace, request: FeedRequest): Promise<FeedPage>
   /** The sequences of all matches, ascending; only their number if there are more than `most`. */
   all(

@@ -8,12 +8,10 @@ export type { ExportFormat } from "@tallystick/client/wire"
 /** The writer of one format. */
 export interface ExportWriter {
   readonly head: Uint8Array
-  /** Begins a piece. */
   begin(): PieceRows
   end(written: WrittenFile): Uint8Array
 }
 
-/** The rows of one piece. */
 export interface PieceRows {
   add(row: ShownRow): void
   /** Whether the piece has as many rows as it should. */

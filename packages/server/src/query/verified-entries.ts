@@ -47,7 +47,6 @@ import { none, type Checkpoints, type ProvenTree } from "./verified-checkpoints.
 import { isLeaf, type Leaves } from "./verified-leaves.ts"
 
 export interface VerifiedEntry {
-  /** The epoch of the entry, and its proven tree. */
   readonly epoch: Epoch
   readonly proven: ProvenTree
   readonly stored: Stored

@@ -5,9 +5,7 @@ import type { Clock } from "../clock.ts"
 import type { CredentialUse } from "../store/index-state.ts"
 
 export interface CredentialUses {
-  /** Notes that a request brought a valid credential. */
   note(credential: UsedCredential, request: UsingRequest): void
-  /** The known last use of each of these credentials. */
   of(ids: readonly string[]): Promise<ReadonlyMap<string, CredentialUse>>
   /** Stores what was noted since the last time. */
   save(): Promise<void>

@@ -318,7 +318,6 @@ export class PlainContents {
     if (this.#bytes[this.#at++] !== byte) throw unusual
   }
 
-  /** A string that is this text. */
   #expectText(text: string | undefined): void {
     this.#string()
     if (text === undefined || !this.#isText(text)) throw unusual
