@@ -10,7 +10,7 @@ import { Secret } from "../../parts/secret.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time, Ago } from "../../parts/time.tsx"
 import { dayMs } from "../../parts/spans.ts"
-import { root } from "../../place.ts"
+import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
 import type { Query } from "../place.ts"
@@ -153,7 +153,7 @@ function openNewKey(desk: Desk, made: () => void): void {
       })
     },
     done: made,
-    secret: (created, stored) => <NewKey created={created} stored={stored} />,
+    secret: newKey,
     children: (
       <>
         <Field name="name" label="Name" placeholder="billing service" maxLength={200} />
@@ -185,14 +185,7 @@ function openNewKey(desk: Desk, made: () => void): void {
   })
 }
 
-function NewKey({
-  created,
-  stored,
-}: {
-  readonly created: CreatedApiKey
-  readonly stored: () => void
-}) {
-  const { key, name, scopes } = created
+function newKey({ key, name, scopes, workspaceId }: CreatedApiKey, stored: () => void): Node {
   return (
     <Secret secret={key} label="Copy key" stored={stored}>
       <p>
@@ -201,15 +194,12 @@ function NewKey({
       </p>
       {scopes.includes("read") && (
         <p class="small soft">
-          Try it: <code>curl -H "Authorization: Bearer …" {apiOf(created)}/events</code>
+          Try it:{" "}
+          <code>curl -H "Authorization: Bearer …" {apiUrl(workspaceId, "events").href}</code>
         </p>
       )}
     </Secret>
   )
-}
-
-function apiOf({ workspaceId }: ApiKey): string {
-  return new URL(`v1/workspaces/${workspaceId}`, root).href
 }
 
 function revoke(desk: Desk, key: ApiKey, changed: () => void): void {
