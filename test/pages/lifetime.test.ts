@@ -55,7 +55,7 @@ test("an erasure is counted first, confirmed by the person's id, and seen to be 
   const { receipt } = await writeEvent(workspace, { actor: grace })
   const pack = { title: "For the auditor", receiptIds: [receipt] }
   await service.root.post(`${workspace.path}/evidence-packs`, pack)
-  const page = await open(`people/${grace.id}`, admin)
+  const page = await open(`people/${grace.id}`, admin, { refused: ["ERR_FAILED"] })
   await page.getByRole("heading", { name: "Grace" }).waitFor()
   await page.evaluate("document.querySelector('a[href*=lifetime]').click()")
   await page.getByRole("link", { name: "Erasures" }).click()
@@ -72,7 +72,11 @@ test("an erasure is counted first, confirmed by the person's id, and seen to be 
   await page
     .getByRole("heading", { name: "There is nothing to erase" })
     .waitFor({ state: "detached" })
+  // A lost count leaves no doubt: nothing was asked to be destroyed.
+  await page.route("**/erasures", (route) => route.abort(), { times: 1 })
   await ask(grace.id)
+  await page.getByText("The service did not answer.", { exact: true }).waitFor()
+  await page.getByRole("button", { name: "Show what would be destroyed" }).click()
   await page.getByRole("heading", { name: /^\d sealed fields in 1 entry$/ }).waitFor()
   await page.getByText("Packs that had it").waitFor()
   await expectAccessible(page)

@@ -1,6 +1,7 @@
 // The interface between the dashboard and its views.
 
 import type { Session } from "@tallystick/client/wire"
+import { isObject } from "@tallystick/proof"
 import { askJson, type Refusal, type Told } from "../ask.ts"
 import { watchChain, type ChainWatch } from "./chain/chain-watch.ts"
 import { endpointUrl, linkTo, type Place, type Query } from "./place.ts"
@@ -88,7 +89,8 @@ export function createDesk(parts: DeskParts): Desk {
     async send<Value>(...[method, path, body, query = {}]: Parameters<Desk["send"]>) {
       const url = endpointUrl(workspace, path, query)
       const told = await asked(() => askJson<Value>(url, { method, body }))
-      return told.ok ? told : { ok: false, refusal: withDoubt(told.refusal, method === "POST") }
+      const makes = method === "POST" && !isPreview(path, body)
+      return told.ok ? told : { ok: false, refusal: withDoubt(told.refusal, makes) }
     },
     link: (path, query) => linkTo(workspace, path, query),
     go,
@@ -105,6 +107,11 @@ function withDoubt(refusal: Refusal, makes: boolean): Refusal {
   if (isUnknown === undefined && (refusal.status !== 0 || !makes)) return refusal
   const advice = makes ? "look whether it was done before you repeat it" : "repeat it"
   return { ...refusal, detail: `${detail}: ${advice}` }
+}
+
+/** What rules, or an erasure, would destroy. */
+function isPreview(path: readonly string[], body: unknown): boolean {
+  return path.at(-1) === "preview" || (isObject(body) && body["dryRun"] === true)
 }
 
 export function isSignedOut({ status }: Refusal): boolean {
