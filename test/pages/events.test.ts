@@ -114,7 +114,7 @@ test("explorer: filters show counts, and a hint names matches of a wider search"
   await page.getByRole("button", { name: "Remove action:auth.passwo*" }).waitFor()
   await recomputed(page, "All 50 rows")
   await page.goto(`${service.url}/ui/events?query=action:workspace.create`)
-  await page.getByText("There are matches among the ledger’s own entries").waitFor()
+  await page.getByText("There are matches among the ledger's own entries").waitFor()
   await page.goto(`${service.url}/ui/events?range=all`)
   await recomputed(page, "All 100 rows")
   const lane = page.getByRole("checkbox", { name: /security 50/ })

@@ -55,7 +55,7 @@ export function ReceiptView(props: ReceiptProps) {
             />
             <figcaption>
               <span>
-                <b>The ledger’s half</b>
+                <b>The ledger's half</b>
                 {ledgersHalf(reading)}
               </span>
               <span>

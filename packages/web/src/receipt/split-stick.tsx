@@ -13,7 +13,7 @@ export function SplitStick({ computed, named, lane, label, state }: SplitStickPr
   const says =
     state === "broken"
       ? `A tally stick split in two. The notch of entry ${label} does not run through both halves.`
-      : `A tally stick split in two. The notch of entry ${label} runs through the ledger’s half and through the half of your receipt, and they match.`
+      : `A tally stick split in two. The notch of entry ${label} runs through the ledger's half and through the half of your receipt, and they match.`
   return (
     <svg
       class={`stick ${state}-stick`}

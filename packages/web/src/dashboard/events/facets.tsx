@@ -85,7 +85,7 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
     <Facet field="integrity" title="Integrity" beside="of the whole ledger" open>
       {chain}
       <label>
-        {system} <span>the ledger’s own entries</span>
+        {system} <span>the ledger's own entries</span>
       </label>
     </Facet>,
     <Facet field="saved" title="Saved searches">

@@ -72,7 +72,7 @@ function widerThan(asked: Asked): readonly (readonly [where: string, wider: Aske
     ...(begun.includes("*")
       ? [["of words that begin so", { ...everything, text: begun }] as const]
       : []),
-    ["among the ledger’s own entries", { ...everything, withSystem: true }],
+    ["among the ledger's own entries", { ...everything, withSystem: true }],
   ]
 }
 

@@ -34,6 +34,7 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query, i
       if (party !== undefined) redraw(name, <Name of={party} />)
     },
   })
+  const isPerson = personTypes.includes(type)
   return {
     title: `History of ${printable(id)}`,
     node: (
@@ -47,19 +48,19 @@ export const openThing: OpenView = (desk, { rest: [type = "", id = ""], query, i
             label="Sides"
             tabs={[
               [null, "All"],
-              ["did", "What it did"],
-              ["done", "What was done to it"],
+              ["did", `What ${isPerson ? "they" : "it"} did`],
+              ["done", `What was done to ${isPerson ? "them" : "it"}`],
             ]}
             href={(to) => desk.link(["things", type, id], { side: to ?? "" })}
             current={side}
           >
-            {personTypes.includes(type) && (
+            {isPerson && (
               <a class="plain" href={desk.link(["people", id])}>
                 What is known of them
               </a>
             )}
             <a class="plain" href={desk.link(["events"], { query: within, range: "all" })}>
-              Search within it
+              Search these entries
             </a>
           </Tabs>
         </header>
