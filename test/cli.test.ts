@@ -748,25 +748,33 @@ test("backup: with a secret that does not open the copy there is none", async ()
   assert.deepEqual([without.code, without.errors], [0, ""])
 })
 
-/** Overwrites the head of the first or the last page of the entries. */
-async function damagePage(data: string, which: "min" | "max"): Promise<void> {
-  const path = join(data, "journal.db")
-  using journal = new DatabaseSync(path)
-  journal.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+/** Overwrites the head of the first or the last page of a table. */
+async function damagePage(
+  data: string,
+  which: "min" | "max",
+  [name, table] = ["journal.db", "entries"],
+): Promise<void> {
+  const path = join(data, name)
+  using database = new DatabaseSync(path)
+  database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   const { page } =
-    journal
-      .prepare(`SELECT ${which}(pageno) - 1 AS page FROM dbstat WHERE name = 'entries'`)
-      .get() ?? {}
-  const { page_size: bytes } = journal.prepare("PRAGMA page_size").get() ?? {}
-  journal.close()
+    database.prepare(`SELECT ${which}(pageno) - 1 AS page FROM dbstat WHERE name = ?`).get(table) ??
+    {}
+  const { page_size: bytes } = database.prepare("PRAGMA page_size").get() ?? {}
+  database.close()
   await using file = await open(path, "r+")
   await file.write(Buffer.alloc(200, 0xff), 0, 200, Number(page) * Number(bytes))
 }
 
-test("a damaged page of the journal is one sentence for every command", async () => {
+test("a damaged page is one sentence for every command, and that of an index names what mends it", async () => {
   await using service = await startProgram()
   await writeMany(await makeWorkspace(service), 3)
   assert.equal(await service.end(), 0)
+  await damagePage(service.data, "min", ["index.db", "runs"])
+  const refused = await tallystick(["serve"], settingsOf(service))
+  assert.match(refused.errors, /: tallystick reindex makes index\.db and search\.db again/)
+  const mended = await tallystick(["reindex"], settingsOf(service))
+  assert.deepEqual([mended.code, mended.errors], [0, ""])
   await damagePage(service.data, "min")
   for (const args of [
     ["serve"],

@@ -239,7 +239,7 @@ function sentenceOf(error: Error): string {
   if (isArchiveAway(error))
     return `${withCause(error)}; tallystick archive verify names everything that is missing`
   if (isUnreadable(error))
-    return `a file of the data cannot be read (${error.message}): keep the data unchanged, look at the disk, and restore a backup; index.db and search.db may be removed, because a start makes them again`
+    return `a file of the data cannot be read (${error.message}): tallystick reindex makes index.db and search.db again; if it fails too, journal.db is damaged: keep the data unchanged, look at the disk, and restore a backup`
   if (isDiskFull(error))
     return "the disk of the data is full, or nearly: make room, and run this again"
   if (error instanceof LedgerError) return withCause(error)
