@@ -264,8 +264,13 @@ test("doctor: says when what answers is not the service of the data, and takes i
   const elsewhere = { ...settings, TALLYSTICK_PORT: String(await freePort()) }
   const moved = await diagnose(elsewhere)
   assert.deepEqual([moved.code, moved.looks["service"]?.state], [0, "warn"])
-  assert.match(moved.looks["service"]?.found ?? "", /^nothing answers at .*, and .* is in use$/)
+  assert.match(
+    moved.looks["service"]?.found ?? "",
+    /^nothing answers at .* \(ECONNREFUSED\), and .* is in use$/,
+  )
   assert.match(moved.looks["service"]?.advice ?? "", /TALLYSTICK_PORT.* --url/)
+  const encrypted = await diagnose(settings, "--url", service.url.replace("http:", "https:"))
+  assert.match(encrypted.looks["service"]?.found ?? "", /\(ERR_SSL_WRONG_VERSION_NUMBER\)/)
   for (const port of [elsewhere, { ...elsewhere, TALLYSTICK_PORT: "0" }]) {
     const found = await diagnose(port, "--url", service.url)
     assert.deepEqual(

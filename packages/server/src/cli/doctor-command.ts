@@ -280,16 +280,18 @@ async function checkService(config: Config, given: string | undefined): Promise<
   const url = urlOf(given, "--url") ?? addressOf(config)
   const answer = await readinessOf(url)
   const isUsed = isInUse(config)
-  if (answer === undefined && isUsed)
-    return warn(
-      `nothing answers at ${url}, and ${config.data} is in use`,
-      "if the service runs on it, set TALLYSTICK_PORT as for the service, or give its address with --url",
-    )
-  if (answer === undefined)
-    return warn(
-      `nothing answers at ${url}`,
-      "if it should run, start it: tallystick serve; if it runs elsewhere, give its address with --url",
-    )
+  if (typeof answer !== "string") {
+    const found = `nothing answers at ${url} (${answer.why})`
+    return isUsed
+      ? warn(
+          `${found}, and ${config.data} is in use`,
+          "if the service runs on it, set TALLYSTICK_PORT as for the service, or give its address with --url",
+        )
+      : warn(
+          found,
+          "if it should run, start it: tallystick serve; if it runs elsewhere, give its address with --url",
+        )
+  }
   const ready = readyOf(answer)
   if (ready === undefined)
     return bad(
@@ -305,13 +307,15 @@ async function checkService(config: Config, given: string | undefined): Promise<
     : ok(`ready at ${url}`)
 }
 
-/** Undefined if nothing answers. */
-async function readinessOf(url: string): Promise<string | undefined> {
+/** The answer, or why none came: a certificate may have expired. */
+async function readinessOf(url: string): Promise<string | { readonly why: string }> {
   try {
     const answer = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(answersWithinMs) })
     return await answer.text()
-  } catch {
-    return undefined
+  } catch (error) {
+    const cause = error instanceof Error ? (error.cause ?? error) : error
+    const code = isObject(cause) ? cause["code"] : undefined
+    return { why: typeof code === "string" ? code : detailOf(cause) }
   }
 }
 
