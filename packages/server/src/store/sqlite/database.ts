@@ -149,6 +149,12 @@ export function emptyLog(database: DatabaseSync, waitMs: number): boolean {
 
 /** Opens a file that another connection writes. */
 export function openForReading(path: string): DatabaseSync {
+  // A command may have been killed while it changed a copy, which has no log yet: only a connection
+  // that may write takes that back.
+  if (existsSync(`${path}-journal`)) {
+    using writing = openFile(path, { timeout: busyTimeoutMs })
+    requireDatabase(writing, path)
+  }
   const database = openFile(path, { readOnly: true, timeout: busyTimeoutMs })
   settle(database)
   return database
