@@ -133,7 +133,7 @@ async function readAll(
 }
 
 /** Writes until so little is free; to the last byte, for zero. */
-function fill(path: string, freeBytes: number): void {
+export function fill(path: string, freeBytes: number): void {
   const file = openSync(path, "w")
   try {
     const block = Buffer.alloc(64 * 1024)

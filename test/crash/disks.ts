@@ -36,8 +36,8 @@ export function noDisk(kind: FileSystem): string | undefined {
 /** Files of these sizes are the smallest that both can be made of. */
 const megabytesOf = { ext4: 64, xfs: 320 } as const
 
-export function makeDisk(kind: FileSystem): Disk {
-  const { path, mount, unmount, close } = openDisk(kind)
+export function makeDisk(kind: FileSystem, megabytes?: number): Disk {
+  const { path, mount, unmount, close } = openDisk(kind, megabytes)
   const atExit = (): void => close()
   process.once("exit", atExit)
   return {
@@ -58,7 +58,7 @@ export function makeDisk(kind: FileSystem): Disk {
 const shutdown =
   'open(my $f, "<", $ARGV[0]) or die "$!"; my $how = pack("L", 2); defined ioctl($f, 0x8004587d, $how) or die "$!"'
 
-function openDisk(kind: FileSystem) {
+function openDisk(kind: FileSystem, megabytes: number = megabytesOf[kind]) {
   const folder = mkdtempSync(join(tmpdir(), "tallystick-disk-"))
   const image = join(folder, "image")
   const path = join(folder, "mounted")
@@ -72,7 +72,7 @@ function openDisk(kind: FileSystem) {
   }
   try {
     run("mkdir", [path])
-    run("truncate", ["-s", `${megabytesOf[kind]}M`, image])
+    run("truncate", ["-s", `${megabytes}M`, image])
     run(`mkfs.${kind}`, ["-q", image])
     mount()
   } catch (error) {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict"
+import { eventually, type Client } from "../service.ts"
 import { untilErased } from "../until.ts"
 import {
-  actions,
+  namedActions,
   erase,
   isHeld,
   isThere,
@@ -12,6 +13,7 @@ import {
   type Person,
   type Scope,
 } from "./ledger-model.ts"
+import { membersRestored } from "./members-and-sessions.ts"
 import { started, stopped, type OperatedLedger } from "./operated-ledger.ts"
 
 // Holds, erasures, and erasures that wait for holds.
@@ -23,7 +25,7 @@ export async function placeHold(ledger: OperatedLedger): Promise<void> {
   const receipts = own.slice(chance.below(own.length + 1)).slice(0, 20)
   const scope: Omit<ModelHold, "workspace" | "id"> = chance.pick([
     { person: chance.pick(people).id },
-    { action: chance.pick(actions) },
+    { action: chance.pick(namedActions) },
     { receipts: receipts.map(({ receipt }) => receipt.receipt) },
   ])
   if (scope.receipts?.length === 0) return
@@ -60,42 +62,86 @@ export async function releaseHold(ledger: OperatedLedger): Promise<void> {
 }
 
 /** In all workspaces, so that nothing has the person's texts. */
-export async function erasePerson(ledger: OperatedLedger): Promise<void> {
+export async function erasePerson(
+  ledger: OperatedLedger,
+  meanwhile?: () => Promise<void>,
+): Promise<void> {
   const { chance, model, gone } = ledger
   // Some are erased again: with another scope, or after a backup brought something back.
   const isAgain = gone.length > 0 && chance.percent(25)
   const person = isAgain ? chance.pick(gone).person : chance.pick(ledger.people)
   if (!isAgain) ledger.people = [...ledger.people.filter(({ id }) => id !== person.id), newPerson()]
   const scope = chance.pick<Scope>(["fields", "entries"])
-  for (const workspace of model.workspaces) await eraseIn(ledger, workspace, person, scope)
+  const asked = { person, scope, meanwhile }
+  for (const workspace of model.workspaces) await eraseIn(ledger, workspace, asked)
   gone.push({ person, scope })
+}
+
+interface Asked {
+  readonly person: Person
+  readonly scope: Scope
+  /** May place a hold, too late or not. */
+  readonly meanwhile: (() => Promise<void>) | undefined
 }
 
 async function eraseIn(
   ledger: OperatedLedger,
   workspace: string,
-  person: Person,
-  scope: Scope,
+  { person, scope, meanwhile }: Asked,
 ): Promise<void> {
   const { chance, model } = ledger
   const path = `/v1/workspaces/${workspace}`
   const { root } = await started(ledger)
   const request = { subject: { id: person.id }, scope, reason: "a test" }
-  const asked = await root.post(`${path}/erasures`, request)
+  const [asked] = await Promise.all([root.post(`${path}/erasures`, request), meanwhile?.()])
   assert.equal(asked.status, 202, asked.text)
   const entries = model.entries
     .filter((entry) => entry.workspace === workspace && entry.person.id === person.id)
     .filter((entry) => isThere(entry) && (scope === "entries" || entry.content === "whole"))
     .map(({ receipt }) => receipt.eventHash)
   const erasure = { workspace, id: asked.json().erasureId, person, scope, entries }
-  if (isErasureHeld(model, erasure)) {
-    assert.equal(asked.json().state, "held", asked.text)
+  expectHandedOutOf(model, erasure, asked.json().handedOut)
+  const state =
+    meanwhile === undefined ? asked.json().state : await settledState(root, path, erasure.id)
+  const isHeldNow = isErasureHeld(model, erasure)
+  if (isHeldNow ? meanwhile === undefined || state === "held" : state === "held") {
+    assert.deepEqual([state, isHeldNow], ["held", true], asked.text)
     model.held.push(erasure)
     return
   }
   if (chance.percent(25)) await stopped(ledger, "SIGKILL")
   await untilErased((await started(ledger)).root, path, erasure.id, 120_000)
   carriedOut(ledger, erasure)
+}
+
+function settledState(root: Client, path: string, id: string): Promise<string> {
+  return eventually("an erasure that is done or held", async () => {
+    const { state } = (await root.get(`${path}/erasures/${id}`)).json<{ readonly state: string }>()
+    return state !== "running" && state
+  })
+}
+
+/** Packs and tokens that had what it destroys. */
+function expectHandedOutOf(
+  model: Model,
+  { workspace, person, entries }: ModelErasure,
+  said: { readonly packs: readonly string[]; readonly tokens: readonly string[] },
+): void {
+  const packs = model.packs
+    .filter((pack) => pack.workspace === workspace)
+    .filter((pack) => pack.entries.some((hash) => entries.includes(hash)))
+    .map(({ id }) => id)
+  const receipts = model.entries
+    .filter(({ receipt }) => entries.includes(receipt.eventHash))
+    .map(({ receipt }) => receipt.receipt)
+  const shown = [person.id, ...packs, ...receipts]
+  const tokens = model.credentials
+    .filter((one) => one.workspace === workspace && one.ended !== "unauthorized")
+    .filter(({ of }) => of !== undefined && shown.includes(of))
+    .map(({ id }) => id)
+  // There may be more, that others make at the same time.
+  assert.partialDeepStrictEqual(new Set(said.packs), new Set(packs), "packs that had it")
+  assert.partialDeepStrictEqual(new Set(said.tokens), new Set(tokens), "tokens that showed it")
 }
 
 function isErasureHeld(model: Model, { workspace, person, entries }: ModelErasure): boolean {
@@ -141,6 +187,7 @@ export async function restored(ledger: OperatedLedger, lost: Model): Promise<voi
     if (isDone || erasure.entries.length > 0) assert.equal(isDone, done.has(erasure.id), reply.text)
     if (isDone) model.held = model.held.filter((one) => one !== erasure)
   }
+  membersRestored(ledger, lost.members)
   const kept = new Set(model.credentials.map(({ id }) => id))
   for (const one of model.credentials) if (done.has(one.id)) one.ended = "unauthorized"
   for (const one of lost.credentials)

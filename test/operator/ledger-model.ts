@@ -3,8 +3,7 @@ import { randomUUID } from "node:crypto"
 import { verifyReceipt, type AuditEvent, type Receipt } from "@tallystick/client"
 import { expectChain } from "../chain.ts"
 import type { Chance } from "../chance.ts"
-import { filesWith } from "../personal-files.ts"
-import { eventFor, eventually, type Reply, type Service } from "../service.ts"
+import { eventFor, eventually, type Client, type Reply, type Service } from "../service.ts"
 
 // What a ledger must say after its operator's commands, as a plain list of entries, and the checks
 // that compare the two. It is data alone, so that a backup has a copy of it.
@@ -19,7 +18,10 @@ export interface Write {
   readonly workspace: string
   readonly key: string
   readonly person: Person
-  readonly event: AuditEvent
+  /** What the ledger shows of it. */
+  readonly event: Pick<AuditEvent, "action" | "actor" | "metadata">
+  /** How a consent or a withdrawal is sent; absent for an event. */
+  readonly consent?: { readonly path: string; readonly body: object; readonly version?: number }
 }
 
 /** `nameless`: the sealed fields were erased, and the rest is there. */
@@ -67,23 +69,37 @@ export interface Credential {
   readonly type: "write" | "read" | "receipt" | "evidence" | "activity"
   /** Its receipt, pack or person. */
   readonly of?: string
-  /** The key that made it. */
+  /** The key or the member that made it. */
   readonly by?: string
   readonly expiresMs: number
   ended?: "token_revoked" | "unauthorized"
 }
 
+/** Somebody who signs in, with the sessions that were opened. */
+export interface ModelMember {
+  readonly id: string
+  readonly email: string
+  password: string
+  roles: Readonly<Record<string, "viewer" | "admin">>
+  sessions: { readonly cookie: string; readonly expiresMs: number; isEnded: boolean }[]
+}
+
 export interface Model {
-  readonly workspaces: readonly string[]
+  workspaces: readonly string[]
   readonly entries: ModelEntry[]
   holds: ModelHold[]
   /** Erasures that wait for holds. */
   held: ModelErasure[]
   readonly packs: ModelPack[]
   readonly credentials: Credential[]
+  members: ModelMember[]
+  /** Section hashes of the versions of each workspace. */
+  readonly policies: Record<string, readonly string[]>
 }
 
 export const actions = ["billing.invoice.approve", "auth.login", "document.share"]
+/** What holds and rules of retention name. */
+export const namedActions = [...actions, "policy.consent.record"]
 
 let made = 0
 
@@ -102,16 +118,24 @@ export function newWrite(workspace: string, person: Person, chance: Chance): Wri
   return { workspace, key: randomUUID(), person, event }
 }
 
-/** Sends a batch of one workspace. */
-export function send(service: Service, writes: readonly Write[]): Promise<Reply> {
+/** Sends a batch of one workspace, or one consent. */
+export function send({ root }: Service, writes: readonly Write[]): Promise<Reply> {
+  const [first] = writes
+  if (first?.consent !== undefined) return sendAlone(root, first)
   const events = writes.map(({ key, event }) => ({ idempotencyKey: key, ...event }))
-  return service.root.post("/v1/events/batch", { events })
+  return root.post("/v1/events/batch", { events })
+}
+
+function sendAlone(root: Client, { key, event, consent }: Write): Promise<Reply> {
+  if (consent === undefined) return root.write(event, key)
+  return root.post(consent.path, consent.body, { "idempotency-key": key })
 }
 
 /** Adds writes that were answered. A repeated one has its first receipt. */
 export function add(model: Model, writes: readonly Write[], reply: Reply): void {
   assert.equal(reply.status, 202, reply.text)
-  const { results } = reply.json<{ results: readonly { readonly receipt?: Receipt }[] }>()
+  const said = reply.json<{ results?: readonly { readonly receipt?: Receipt }[] }>()
+  const results = said.results ?? [said as { readonly receipt?: Receipt }]
   for (const [at, write] of writes.entries()) {
     const receipt = results[at]?.receipt
     assert.ok(receipt !== undefined, reply.text)
@@ -182,7 +206,7 @@ async function expectFound(
 }
 
 async function expectShown({ root }: Service, entry: ModelEntry, held: boolean): Promise<void> {
-  const { workspace, receipt, content, event, person } = entry
+  const { workspace, receipt, content, event } = entry
   const reply = await root.get(`/v1/workspaces/${workspace}/receipts/${receipt.receipt}`)
   const about = `${content}: ${reply.status} ${reply.text.slice(0, 800)}`
   assert.equal(reply.status, 200, about)
@@ -193,8 +217,9 @@ async function expectShown({ root }: Service, entry: ModelEntry, held: boolean):
   if (proof.body === null) return
   assert.equal(shown.held === true, held, about)
   const { id, email, name } = shown.actor
-  const sealed = content === "whole" ? [person.email, person.name] : [undefined, undefined]
-  assert.deepEqual([id, email, name], [person.id, ...sealed], about)
+  const sealed =
+    content === "whole" ? [event.actor.email, event.actor["name"]] : [undefined, undefined]
+  assert.deepEqual([id, email, name], [event.actor.id, ...sealed], about)
   assert.deepEqual(shown.metadata, event.metadata, about)
 }
 
@@ -203,25 +228,25 @@ function integrityOf(content: Content): string {
 }
 
 async function expectRepeated({ root }: Service, entry: ModelEntry): Promise<void> {
-  const { event, key, receipt, content } = entry
-  const reply = await root.write(event, key)
+  const { receipt, content } = entry
+  const reply = await sendAlone(root, entry)
   const about = `a repeated write, ${content}: ${reply.status} ${reply.text}`
   if (content === "erased" || content === "expired") {
     assert.deepEqual([reply.status, reply.json().error], [410, "content_gone"], about)
     return
   }
   assert.equal(reply.status, 202, about)
-  const { eventHash, receipt: id } = reply.json<Receipt>()
+  const { eventHash, receipt: id } =
+    entry.consent === undefined ? reply.json<Receipt>() : reply.json<{ receipt: Receipt }>().receipt
   assert.deepEqual([eventHash, id], [receipt.eventHash, receipt.receipt], about)
 }
 
 const receiptsOfChain = 60
 
-/** The whole chain of each workspace, with some receipts, and no text of the erased in any file. */
+/** The whole chain of each workspace, with some receipts. */
 export async function expectWholeModel(
   service: Service,
   model: Model,
-  gone: readonly string[],
   chance: Chance,
 ): Promise<void> {
   for (const workspace of model.workspaces) {
@@ -240,12 +265,4 @@ export async function expectWholeModel(
     const { faults } = (await service.root.get(`/v1/workspaces/${workspace}/integrity`)).json()
     assert.deepEqual(faults, [])
   }
-  if (gone.length === 0) return
-  let left: readonly string[] = []
-  await eventually("what was erased to be in no file", async () => {
-    left = await filesWith(service.data, gone)
-    return left.length === 0
-  }).catch((cause: unknown) => {
-    throw new Error(`texts of the erased are in ${left.join(", ")}`, { cause })
-  })
 }

@@ -6,14 +6,26 @@ import type { Chance } from "../chance.ts"
 import type { Fault } from "../crash/faults.ts"
 import { engineSettings, shareDatabase } from "../engine.ts"
 import { faultyProgram, tallystick, type Ended } from "../program.ts"
-import { clockAhead, eventually, startService, type Service } from "../service.ts"
-import { add, send, type Model, type Person, type Scope, type Write } from "./ledger-model.ts"
+import { clockAhead, eventually, startService, unlessCut, type Service } from "../service.ts"
+import {
+  add,
+  newPerson,
+  newWrite,
+  send,
+  type Model,
+  type Person,
+  type Scope,
+  type Write,
+} from "./ledger-model.ts"
 
 // A ledger with its operator: where it lies, what it must say, its service and its commands.
 
 interface Backup {
   readonly folder: string
+  /** As it was at its begin. */
   readonly model: Model
+  /** Keys of what was written meanwhile, and may be in it. */
+  readonly meanwhile: ReadonlySet<string>
 }
 
 export interface OperatedLedger {
@@ -21,6 +33,8 @@ export interface OperatedLedger {
   /** The program that serves, in place of the product. */
   readonly fault: Fault | undefined
   readonly folder: string
+  /** Other programs' files, where the folder is a disk of its own. */
+  readonly ballast: string | undefined
   /** Where the ledger is now. With a database, the folder has the archive and the secrets. */
   data: string
   database: string | undefined
@@ -69,8 +83,40 @@ export async function started(ledger: OperatedLedger): Promise<Service> {
     environment: { ...hasty, ...clockAhead(ledger.day), TALLYSTICK_ROOT_KEY: undefined },
     ...(fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }),
   })
+  if (isFull(ledger)) return ledger.service
   for (const writes of pending.splice(0)) add(model, writes, await send(ledger.service, writes))
   return ledger.service
+}
+
+/** Some batches of events. */
+export function sendSome({ chance, model, people }: OperatedLedger, service: Service) {
+  const size = chance.percent(10) ? 400 : 40
+  const batches = Array.from({ length: 1 + chance.below(4) }, () => {
+    const workspace = chance.pick(model.workspaces)
+    if (chance.percent(20)) people.push(newPerson())
+    const one = () => newWrite(workspace, chance.pick(people), chance)
+    return Array.from({ length: 1 + chance.below(size) }, one)
+  })
+  return sent(service, batches)
+}
+
+/** Batches on their way; the answer is undefined when the connection was cut. */
+export function sent(service: Service, batches: readonly (readonly Write[])[]) {
+  return batches.map((writes) => ({ writes, reply: unlessCut(send(service, writes)) }))
+}
+
+export async function answered(ledger: OperatedLedger, sending: ReturnType<typeof sent>) {
+  for (const { writes, reply } of sending) {
+    const answer = await reply
+    const isRefused = answer?.status === 503 && isFull(ledger)
+    if (answer === undefined || isRefused) ledger.pending.push(writes)
+    else add(ledger.model, writes, answer)
+  }
+}
+
+/** Whether others have filled the disk. */
+function isFull({ ballast }: OperatedLedger): boolean {
+  return ballast !== undefined && existsSync(ballast)
 }
 
 export async function stopped(
