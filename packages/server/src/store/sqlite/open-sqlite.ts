@@ -17,7 +17,8 @@ import { fillRun } from "./fill-key-runs.ts"
 import { findWith } from "../search/finder-thread.ts"
 import { createIndex } from "./index.ts"
 import { createJournal } from "./journal.ts"
-import { upgradeJournal, type UpgradeProgress } from "./journal-upgrade.ts"
+import type { CopyProgress } from "./journal-copy.ts"
+import { upgradeJournal } from "./journal-upgrade.ts"
 import { lockFolder } from "./lock.ts"
 import { briefCacheBytes, indexReads, journalReads, readerOf, promised } from "./reads.ts"
 import { registryOf } from "./registry.ts"
@@ -47,7 +48,7 @@ export type StoreConfig = Pick<Config, "data" | "limits"> & Partial<Pick<Config,
 export async function openSqlite(
   config: StoreConfig,
   onDeath: (cause: Error) => void,
-  progress?: UpgradeProgress,
+  progress?: CopyProgress,
 ): Promise<Store> {
   makeFolderOf("TALLYSTICK_DATA", config.data)
   using opening = new DisposableStack()
@@ -66,7 +67,7 @@ export async function openSqlite(
 async function openLocked(
   { data: folder, limits, archive = archiveIn(folder) }: StoreConfig,
   onDeath: (cause: Error) => void,
-  progress: UpgradeProgress | undefined,
+  progress: CopyProgress | undefined,
 ): Promise<Store> {
   const { isCopy } = prepare(folder, progress)
   const options = { folder, limits, archive } satisfies ReaderOptions
@@ -195,7 +196,7 @@ export function openSqliteReading(folder: string): ReadStore {
 }
 
 /** Creates or migrates the three files, and fills the index with the runs that are due. */
-export function prepare(folder: string, progress?: UpgradeProgress): { readonly isCopy: boolean } {
+export function prepare(folder: string, progress?: CopyProgress): { readonly isCopy: boolean } {
   removeCompactCopy(folder)
   upgradeJournal(folder, progress)
   openForWriting(join(folder, "journal.db"), "journal", "full").close()
