@@ -7,7 +7,6 @@ import { strict as assert } from "node:assert"
 import { parseRecord, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { isArchiveAway } from "../error.ts"
-import { firstWhere } from "../runtime/first-where.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { ArchiveFailure } from "../store/archive/archive-storage.ts"
 import {
@@ -24,7 +23,7 @@ import {
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { indexesOfFrame } from "../store/body-frame.ts"
 import type { Frame } from "../store/content-keeper.ts"
-import { bodiless, readGone } from "../store/destroyed.ts"
+import { bodiless, isWithin, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
 import type { Stored } from "../store/entries.ts"
 import { createArchiveCheck } from "./archive-check.ts"
@@ -196,14 +195,6 @@ async function discardStrays(
     if (recorded.has(file.name)) continue
     if (await mayHaveBody(storage, file, (index) => isGone(index + 1 + before), turn))
       await storage.delete(file.name)
-  }
-}
-
-/** Answers for sequences in any order; the ranges are in order. */
-export function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
-  return (sequence) => {
-    const range = ranges[firstWhere(ranges, ({ last }) => last >= sequence)]
-    return range !== undefined && range.first <= sequence
   }
 }
 

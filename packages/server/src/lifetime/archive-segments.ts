@@ -4,13 +4,9 @@
 
 import { isDeepStrictEqual } from "node:util"
 import { toHex, type SequenceRange } from "@tallystick/proof"
-import {
-  isWithin,
-  type SegmentArchiving,
-  type WrittenSegment,
-} from "../followers/segment-archiving.ts"
+import type { SegmentArchiving, WrittenSegment } from "../followers/segment-archiving.ts"
 import { createSegmentDirectory, segmentAt } from "../store/archive/segment-directory.ts"
-import { destroyedBodies } from "../store/destroyed.ts"
+import { destroyedBodies, isWithin } from "../store/destroyed.ts"
 import {
   changed,
   created,

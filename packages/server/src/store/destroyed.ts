@@ -147,7 +147,7 @@ export function withDestroyed(
   }
   const more = fields.map(({ sequence, digests }) => ({ sequence, digests, by }))
   const left = [...before.fields, ...more].filter(
-    ({ sequence }) => !ranges.some(({ first, last }) => sequence >= first && sequence <= last),
+    ({ sequence }) => rangeAt(ranges, sequence) === undefined,
   )
   return { bodies: ranges, fields: left.toSorted((a, b) => a.sequence - b.sequence) }
 }
@@ -159,13 +159,22 @@ function joined<R extends SequenceRange>(one: R, next: R): R {
 function goneIn(value: DestroyedDocument | undefined, sequence: number): Gone | undefined {
   if (value === undefined) return undefined
   const { bodies, fields } = value
-  const range = bodies[firstWhere(bodies, ({ last }) => last >= sequence)]
-  if (range !== undefined && range.first <= sequence)
-    return { what: "body", why: range.why, by: range.by }
+  const range = rangeAt(bodies, sequence)
+  if (range !== undefined) return { what: "body", why: range.why, by: range.by }
   const digests = fields.flatMap((one) => (one.sequence === sequence ? one.digests : []))
   return digests.length === 0
     ? undefined
     : { what: "fields", why: "erased", digests: new Set(digests) }
+}
+
+/** Answers for sequences in any order; the ranges are in order. */
+export function isWithin(ranges: readonly SequenceRange[]): (sequence: number) => boolean {
+  return (sequence) => rangeAt(ranges, sequence) !== undefined
+}
+
+function rangeAt<R extends SequenceRange>(ranges: readonly R[], sequence: number): R | undefined {
+  const range = ranges[firstWhere(ranges, ({ last }) => last >= sequence)]
+  return range !== undefined && range.first <= sequence ? range : undefined
 }
 
 function blockOf(sequence: number): number {

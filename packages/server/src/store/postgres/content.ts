@@ -12,6 +12,7 @@ import {
   type Packed,
   type Remaining,
 } from "../content-keeper.ts"
+import { isWithin } from "../destroyed.ts"
 import { frameWithout, nextFrame, partsToPut, stretchRead } from "../stretch.ts"
 import { bytes, type Database, type Queries } from "./connection.ts"
 import { frameOf, framesBehind } from "./frame-reads.ts"
@@ -182,8 +183,7 @@ async function destroy(
   workspace: string,
   ranges: readonly SequenceRange[],
 ): Promise<number | undefined> {
-  const isGone = (sequence: number): boolean =>
-    ranges.some(({ first, last }) => sequence >= first && sequence <= last)
+  const isGone = isWithin(ranges)
   let left = framesPerStep
   for (const range of ranges) {
     for (let { first } = range; first <= range.last;) {

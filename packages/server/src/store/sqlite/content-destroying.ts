@@ -4,6 +4,7 @@
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes, type SequenceRange } from "@tallystick/proof"
 import { isLess, type Remaining } from "../content-keeper.ts"
+import { isWithin } from "../destroyed.ts"
 import { frameWithout } from "../stretch.ts"
 import { bytes } from "./joined-entries.ts"
 import { disclosuresOf, packDisclosures } from "./packed-text.ts"
@@ -64,8 +65,7 @@ export function bodyDestroying(
     "UPDATE entries SET salted = NULL, sealed = NULL WHERE workspace = ? AND sequence BETWEEN ? AND ?",
   )
   return (number, ranges) => {
-    const isGone = (sequence: number): boolean =>
-      ranges.some(({ first, last }) => sequence >= first && sequence <= last)
+    const isGone = isWithin(ranges)
     const writes: (() => void)[] = []
     let [left, done] = [costPerStep, -Infinity]
     for (const range of ranges)
