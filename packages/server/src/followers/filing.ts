@@ -2,16 +2,13 @@
 // segment. Then it merges small segments into larger ones. Searches also cover the entries in no
 // segment yet (store/search/unfiled-entries.ts), so they need not wait. Failures are retried.
 
-import { strict as assert } from "node:assert"
 import type { Clock } from "../clock.ts"
 import { detailOf, OvertakenError } from "../error.ts"
 import type { Limits } from "../limits.ts"
-import { createSegmentBuilder } from "../store/search/segment-builder.ts"
 import { packSegment } from "../store/search/segment-format.ts"
 import {
   dueOf,
   firstOf,
-  lastOf,
   mergeOf,
   positionOf,
   sizeOf,
@@ -21,9 +18,8 @@ import {
 } from "../store/search/segment-plan.ts"
 import type { KeptSegment, SegmentName, StagedParts } from "../store/search/segments.ts"
 import type { FilingStore } from "../store/store.ts"
-import { bytesOf } from "../store/entries.ts"
 import { earliest, startLoop } from "./loop.ts"
-import { createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
+import { addEntries, builderOf, createCleaner, type DestroyedContent } from "./segment-cleaning.ts"
 import { mergeInPieces } from "./segment-merging.ts"
 
 export type FilingReport =
@@ -74,8 +70,6 @@ interface Job {
   readonly steps: AsyncGenerator<undefined, void>
 }
 
-/** How many entries in a row may be missing. A larger gap means that a sequence is wrong. */
-const holeMax = 1000
 /**
  * The most bytes of bodies in one segment. If there are more, smaller segments are made. The
  * smallest segment, of the largest entries, has about as much.
@@ -266,21 +260,8 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
   }
 
   async function* build(workspace: string, name: SegmentName): AsyncGenerator<undefined, void> {
-    const [first, end] = [firstOf(name), lastOf(name)]
-    const builder = createSegmentBuilder(first, end - first + 1)
-    let bytes = 0
-    for (let last = first - 1; last < end;) {
-      const limit = Math.min(limits.fileEntriesMax, end - last)
-      const entries = await journal.after(workspace, last, limit)
-      if (entries.length === 0)
-        throw new Error("the journal cannot be read, or ends before its head")
-      for (const entry of entries) {
-        const { sequence } = entry
-        assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
-        if (sequence <= end) builder.add(entry)
-        bytes += bytesOf(entry)
-        last = sequence
-      }
+    const builder = builderOf(name)
+    for await (const bytes of addEntries(builder, journal, limits, workspace, name)) {
       const smaller = bytes > segmentBytesMax ? smallerOf(name) : undefined
       if (smaller !== undefined) {
         yield* build(workspace, smaller)
@@ -288,8 +269,6 @@ export function startFiling({ store, clock, limits, report }: FilingParts): Fili
       }
       yield
     }
-    // A missing entry stays findable, so that a reader sees that it is missing.
-    builder.addMissing(end)
     // This takes a fifth of a second for 65,536 entries, without a pause: nothing else runs in this
     // thread, and a search that waits for a segment needs all of it.
     await keep(workspace, { name, absorbs: [] }, packSegment(builder.finish()))

@@ -1,6 +1,7 @@
 // Makes stored segments again without destroyed content, so that no search finds an entry by it and
 // no file has it.
 
+import { strict as assert } from "node:assert"
 import type { SequenceRange } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { firstWhere } from "../runtime/first-where.ts"
@@ -22,10 +23,11 @@ import { firstOf, lastOf } from "../store/search/segment-plan.ts"
 import {
   SegmentDamaged,
   type KeptSegment,
+  type SegmentName,
   type SegmentParts,
   type Steps,
 } from "../store/search/segments.ts"
-import type { Stored } from "../store/entries.ts"
+import { bytesOf, type Stored } from "../store/entries.ts"
 import type { FilingStore } from "../store/store.ts"
 import { turn } from "./loop.ts"
 
@@ -105,18 +107,39 @@ async function rebuild(
   workspace: string,
   segment: KeptSegment,
 ): Promise<SegmentParts> {
-  const [first, end] = [firstOf(segment), lastOf(segment)]
-  const builder = createSegmentBuilder(first, end - first + 1)
-  for (let last = first - 1; last < end;) {
-    const limit = Math.min(limits.fileEntriesMax, end - last)
-    const entries = await journal.after(workspace, last, limit)
-    if (entries.length === 0) throw new Error("the journal cannot be read, or ends before its head")
-    for (const entry of entries) if (entry.sequence <= end) builder.add(entry)
-    last = entries.at(-1)?.sequence ?? end
-    await pause()
-  }
-  builder.addMissing(end)
+  const builder = builderOf(segment)
+  for await (const _ of addEntries(builder, journal, limits, workspace, segment)) await pause()
   return packedInTurns(pause, (take) => builder.finishing(take))
+}
+
+export function builderOf(name: SegmentName): SegmentBuilder {
+  return createSegmentBuilder(firstOf(name), lastOf(name) - firstOf(name) + 1)
+}
+
+/** Adds the recorded entries of a segment. After each read it says how many bytes there were. */
+export async function* addEntries(
+  builder: SegmentBuilder,
+  journal: FilingStore["journal"],
+  { fileEntriesMax }: Pick<Limits, "fileEntriesMax">,
+  workspace: string,
+  name: SegmentName,
+): AsyncGenerator<number, void> {
+  const end = lastOf(name)
+  let bytes = 0
+  for (let last = firstOf(name) - 1; last < end;) {
+    const entries = await journal.after(workspace, last, Math.min(fileEntriesMax, end - last))
+    if (entries.length === 0) throw new Error("the journal cannot be read, or ends before its head")
+    for (const entry of entries) {
+      const { sequence } = entry
+      assert(sequence > last && sequence <= last + holeMax, "the journal gives entries in order")
+      if (sequence <= end) builder.add(entry)
+      bytes += bytesOf(entry)
+      last = sequence
+    }
+    yield bytes
+  }
+  // A missing entry stays findable, so that a reader sees that it is missing.
+  builder.addMissing(end)
 }
 
 /** Without what is erased, and with the current state of entries whose bodies were destroyed. */
@@ -150,15 +173,14 @@ async function current(
   segment: KeptSegment,
   sequences: readonly number[],
 ): Promise<Segment> {
-  const [first, end] = [firstOf(segment), lastOf(segment)]
-  const builder = createSegmentBuilder(first, end - first + 1)
+  const builder = builderOf(segment)
   for (let at = 0; at < sequences.length;) {
     const entries = await journal.at(workspace, sequences.slice(at, at + goneAtOnce), goneBytesMax)
     await inTurns(pause, adding(builder, entries))
     at += entries.length
     await pause()
   }
-  await inTurns(pause, builder.addingMissing(end))
+  await inTurns(pause, builder.addingMissing(lastOf(segment)))
   const making = builder.finishing((part) => part)
   return openMade(await inTurns(pause, making))
 }
@@ -200,6 +222,8 @@ async function inTurns<T>(
 
 /** Some milliseconds of work. */
 const stepsPerTurn = 64
+/** How many entries in a row may be missing. A larger gap means that a sequence is wrong. */
+const holeMax = 1000
 /** More entries at once if they have no bodies, because they are small. */
 const goneAtOnce = 256
 const goneBytesMax = 4 * 1024 * 1024
