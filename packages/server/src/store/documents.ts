@@ -76,10 +76,7 @@ export interface WorkspaceDocument extends WorkspaceSettings {
 }
 
 /** An epoch whose end was lost. */
-export interface FormerEpoch {
-  readonly genesis: string
-  readonly ledgerId: string
-  readonly origin: string
+export interface FormerEpoch extends Pick<WorkspaceDocument, "genesis" | "ledgerId" | "origin"> {
   /** The surviving entries, and the root over them in hex. */
   readonly size: number
   readonly root: string

@@ -6,7 +6,7 @@ import { bodyTag, concat, recordBytes } from "@tallystick/proof"
 import { bytesOf, type Stored } from "../entries.ts"
 import { withBodies, type LinkedRows } from "../linked-rows.ts"
 import { atMost } from "./database.ts"
-import { bytes, entriesPerRow, integersOf, rowReads } from "./joined-entries.ts"
+import { bytes, entriesPerRow, integersOf, rowReads, type Rows } from "./joined-entries.ts"
 import type { FrameReads, Stretch, StretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>
@@ -89,12 +89,8 @@ export function consecutiveReads(
 
 /** Entries of a stretch, from one sequence up to another. */
 type PackedSpan = readonly [stretch: Stretch, from: number, end: number]
-/** Entries with rows. Both ends are exclusive. */
-interface RowSpan {
-  readonly after: number
-  readonly before: number
-  readonly limit: number
-}
+/** Entries with rows. */
+type RowSpan = Pick<Rows, "after" | "before" | "limit">
 
 /**
  * Visits entries in order, packed ones a stretch at a time. `rows` reads entries that have rows,
