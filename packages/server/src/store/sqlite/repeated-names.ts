@@ -48,13 +48,13 @@ export function repeatedNames(entries: Entries, index?: DatabaseSync): readonly 
   return [...first.values()]
 }
 
-/** Reads a bucket of each run. */
+/** Reads a bucket of each run. A CROSS JOIN begins with the runs; else SQLite reads all buckets. */
 function bucketReads(
   index: DatabaseSync,
   of: "keys" | "receipts",
 ): (bucket: number) => readonly BucketOfRun[] {
   const texts = index.prepare(
-    `SELECT runs.run, ${of} AS text FROM runs JOIN buckets ON buckets.run = runs.run AND bucket = ?`,
+    `SELECT runs.run, ${of} AS text FROM runs CROSS JOIN buckets ON buckets.run = runs.run AND bucket = ?`,
   )
   return (bucket) => texts.all(bucket).map(({ run, text }) => [Number(run), String(text)])
 }
