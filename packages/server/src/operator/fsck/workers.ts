@@ -83,7 +83,9 @@ export async function openWorkers(
   // Each thread as often as it may have questions. This thread works on one at a time.
   const free: (Thread<AnsweredWork> | undefined)[] =
     threads === 0 ? [undefined] : Array.from({ length: askedAhead }, () => pool).flat()
-  const waiting: ((thread: Thread<AnsweredWork> | undefined) => void)[] = []
+  type Waiting = (thread: Thread<AnsweredWork> | undefined) => void
+  /** Parts of the index of keys are small, so they come last, beside a segment that takes long. */
+  const [waiting, waitingKeys]: [Waiting[], Waiting[]] = [[], []]
   const ask = async <K extends keyof Work>(
     question: K,
     given: Parameters<Work[K]>[0],
@@ -91,7 +93,9 @@ export async function openWorkers(
     const thread =
       free.length > 0
         ? free.shift()
-        : await new Promise<Thread<AnsweredWork> | undefined>((resolve) => waiting.push(resolve))
+        : await new Promise<Thread<AnsweredWork> | undefined>((resolve) =>
+            (question === "keyed" ? waitingKeys : waiting).push(resolve),
+          )
     try {
       // TypeScript cannot relate `given` to `question`, nor the question to its answer.
       if (thread === undefined) return (await own[question](given as never)) as never
@@ -99,7 +103,7 @@ export async function openWorkers(
       if ("unreadable" in told) throw new UnreadableError(told.unreadable)
       return told.found
     } finally {
-      const next = waiting.shift()
+      const next = waiting.shift() ?? waitingKeys.shift()
       if (next === undefined) free.push(thread)
       else next(thread)
     }
