@@ -132,7 +132,7 @@ export async function killUnderLoad(options: KillOptions): Promise<Killed> {
       makeWorkspace(place % 2 === 0 ? first : second),
     ),
   )
-  const crowd = { workspaces, writersOfEach: 6, batchMax: 5, chance }
+  const crowd = { workspaces, writersOfEach: 3, batchMax: 5, chance }
   const seen = emptyCrowd()
   let isOver = false
   const load = writeWhile(() => !isOver, servers, crowd, seen)
