@@ -104,6 +104,7 @@ export async function receiptAnswer(
 ): Promise<string> {
   const { workspace, found, clear, isHeld } = await look(service, caller, params, incoming)
   const vkey = await vkeyOf(service.store.registry, found.epoch, found.inclusion?.checkpoint.note)
+  if (service.pace.isUp()) await service.pace.next()
   const { receipt, entry, verified, proof, disclosures } = showReceipt(
     found,
     workspace,
@@ -140,6 +141,8 @@ async function look(
       store.journal.byReceipt(workspaceId, receiptId),
     ])
     if (workspace === undefined || stored === undefined) throw unseen(caller, workspaceId)
+    // A body may have 256 KiB: to read it, to check it and to show it take a piece each.
+    if (pace.isUp()) await pace.next()
     const projectId = openEntry(stored, [])?.content.projectId
     const clear = await mayRead(service, caller, stored, projectId, workspaceId)
     const project =
