@@ -65,6 +65,8 @@ interface Scene extends OperatedLedger {
   readonly postgres: PostgresServer | undefined
 }
 
+const consentsSampled = 4
+
 export async function operateAtRandom(options: OperatorOptions): Promise<void> {
   const { steps: count, chance, postgres, fault, see } = options
   using disk = noDisk("ext4") === undefined ? makeDisk("ext4", diskMegabytes) : undefined
@@ -111,7 +113,7 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
       await steps[name](scene)
       await expectModel(await started(scene), scene.model, chance)
       await expectHandedOut(scene)
-      await expectConsents(await started(scene), scene)
+      for (let at = 0; at < consentsSampled; at++) await expectConsents(await started(scene), scene)
       if (step % 4 === 3) await expectAll(scene)
     }
     await expectAll(scene)
