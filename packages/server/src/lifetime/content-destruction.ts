@@ -43,6 +43,14 @@ export async function destroyContent(
   while (!(await content.clearLog())) await clock.sleep(clearEveryMs)
 }
 
+/** When it resolves, unused parts of the engine's files have none of it either. */
+export async function overwriteCopies({
+  content,
+  clock,
+}: Pick<DestroyingParts, "content" | "clock">): Promise<void> {
+  while (!(await content.overwriteCopies())) await clock.sleep(clearEveryMs)
+}
+
 async function destroyBodies(
   content: ContentKeeper,
   workspace: string,

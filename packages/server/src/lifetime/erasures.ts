@@ -24,7 +24,7 @@ import type { ErasedBlock } from "../store/erasures-file.ts"
 import { nameOf, recordPlanned, type Act } from "../workspace/admin-entries.ts"
 import type { Principal } from "../workspace/permissions.ts"
 import { required } from "../workspace/required-document.ts"
-import { destroyContent } from "./content-destruction.ts"
+import { destroyContent, overwriteCopies } from "./content-destruction.ts"
 import { erasedBlocks, stillThere } from "./erased-blocks.ts"
 import { partsOf, partWith, type ErasurePart } from "./erasure-parts.ts"
 import { handedOut } from "./handed-out.ts"
@@ -297,6 +297,7 @@ async function destroy(parts: WorkingParts, workspace: Workspace, id: string): P
   await list(parts, workspace, id, all)
   const sequences = new Set(all.flatMap((one) => [...sequencesIn(one)]))
   await destroyContent({ ...parts, journal: store.journal }, workspace.id, all)
+  await overwriteCopies(parts)
   // Afterwards, because packs and exports may have been made meanwhile.
   const { subject, handedOut: before } = value
   const out = await handedOut(sourceOf(parts), workspace.id, sequences, subject, before)

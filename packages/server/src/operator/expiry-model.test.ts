@@ -145,6 +145,7 @@ async function openHouse(chance: Chance) {
       keepDisclosures: (...asked: Parameters<typeof filing.content.keepDisclosures>) =>
         step(() => filing.content.keepDisclosures(...asked)),
       clearLog: () => step(() => filing.content.clearLog()),
+      overwriteCopies: () => step(() => filing.content.overwriteCopies()),
       isOurs: async () => true,
     },
     removeFromArchive: (...asked: Parameters<DestroyingParts["removeFromArchive"]>) =>

@@ -85,6 +85,11 @@ export interface ContentKeeper {
    * earlier state: call again.
    */
   clearLog(): Promise<boolean>
+  /**
+   * Overwrites copies of destroyed content that the engine keeps in unused parts of its files. Returns
+   * false if it has to be called again.
+   */
+  overwriteCopies(): Promise<boolean>
 }
 
 /** For the serving thread: it calls the filing thread. */

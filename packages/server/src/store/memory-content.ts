@@ -55,6 +55,7 @@ export function createMemoryContent(entriesOf: (workspace: string) => Stored[]):
         return remaining.at(-1)?.sequence ?? 0
       },
       clearLog: async () => true,
+      overwriteCopies: async () => true,
     },
   }
 }

@@ -122,6 +122,7 @@ export function fileBeside(
         "destroyBodies",
         "keepDisclosures",
         "clearLog",
+        "overwriteCopies",
       ),
       // A folder belongs to one process, which need not ask the thread.
       isOurs: async (workspace) =>

@@ -99,6 +99,7 @@ export function createContentKeeper(database: Database): ContentKeeper {
     },
     // The database manages its own write-ahead log: docs/operating.md says what remains in it.
     clearLog: async () => true,
+    overwriteCopies: async () => true,
   }
 }
 

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
@@ -10,7 +18,7 @@ import { plain, write } from "../contract/written-entries.ts"
 import { expectChain } from "../expect-chain.ts"
 import { compactJournal } from "./compact-journal.ts"
 import { createContentKeeper } from "./content.ts"
-import { openForReading, openForWriting } from "./database.ts"
+import { emptyLog, openForReading, openForWriting } from "./database.ts"
 import { openSqlite } from "./open-sqlite.ts"
 import { journalReads, readerOf } from "./reads.ts"
 
@@ -106,6 +114,35 @@ function tests(): void {
     assert.equal(await left(), 200, "before that it may")
     assert.equal(await content.clearLog(), true)
     assert.equal(await left(), 200 - 91)
+  })
+
+  test("destroyed content is in no unused part of the file, where SQLite left it when it moved rows", async (t) => {
+    const folder = await filledFolder(t, 0)
+    const { served, close } = await openFolder(folder)
+    t.after(close)
+    const places = Array.from({ length: 300 }, (_, place) => place)
+    for (const place of places) {
+      await write(served, "acme", [`first ${place}`, `second ${place}`])
+      await write(served, "kept", [`third ${place}`])
+    }
+    const path = join(folder, "journal.db")
+    using journal = openForWriting(path, "journal", "normal")
+    const content = createContentKeeper(journal)
+    const texts = () => readFileSync(path, "latin1").split('"workspaceId":"kept"').length - 1
+    assert.equal(emptyLog(journal, 0), true)
+    assert.equal(texts(), 300)
+    for (let after = 0; after < 576; after += 64) await content.pack("acme", after, 600)
+    const last = { first: 1, last: 300 }
+    for (let from = 1; from <= 300;)
+      from = 1 + (await content.destroyBodies("kept", [{ ...last, first: from }]))
+    assert.equal(emptyLog(journal, 0), true)
+    assert.ok(texts() > 0, "canary: SQLite left some")
+    for (let calls = 0; !(await content.overwriteCopies()); calls++) assert.ok(calls < 100)
+    assert.equal(texts(), 0)
+    assert.equal(journal.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok")
+    assert.equal((await expectChain(served.journal, "acme")).size, 600)
+    const emptied = await served.journal.after("kept", 0, 1000)
+    assert.equal(emptied.filter(({ body }) => body === undefined).length, 300)
   })
 
   test("a forged count of entries breaks neither reads nor a start", async (t) => {

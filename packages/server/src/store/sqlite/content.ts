@@ -18,13 +18,14 @@ import {
 } from "./content-destroying.ts"
 import { emptyLog, syncLog, within } from "./database.ts"
 import { bytes } from "./joined-entries.ts"
+import { movedInJournal, movedInSearch, overwritingCopies } from "./moved-rows.ts"
 import { partWrites } from "./part-tables.ts"
 import { frameLists } from "./stretch-reads.ts"
 import { stretchPuts } from "./stretch-writes.ts"
 import { workspaceNumbers } from "./workspace-numbers.ts"
 
-/** `journal`: opened for writing, without an fsync for each commit. */
-export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
+/** Both are opened for writing, without an fsync for each commit. */
+export function createContentKeeper(journal: DatabaseSync, search?: DatabaseSync): ContentKeeper {
   const numberOf = workspaceNumbers(journal)
   const packed = packedEntries(journal)
   const packing = packingOf(journal)
@@ -32,6 +33,10 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
   const listed = frameLists(journal)
   const destroyedBodies = bodyDestroying(journal, packed)
   const keptDisclosures = disclosureDestroying(journal, packed)
+  const areOverwritten = [
+    overwritingCopies(journal, movedInJournal),
+    ...(search === undefined ? [] : [overwritingCopies(search, movedInSearch)]),
+  ]
   /** Acts on a workspace that is there. */
   const on = async <T>(workspace: string, none: T, act: (number: number) => T): Promise<T> => {
     const number = numberOf(workspace)
@@ -58,6 +63,7 @@ export function createContentKeeper(journal: DatabaseSync): ContentKeeper {
       ),
     // Emptying the log syncs both files.
     clearLog: async () => emptyLog(journal, 0),
+    overwriteCopies: async () => areOverwritten.every((overwritten) => overwritten()),
   }
 }
 

@@ -269,7 +269,7 @@ function statementsOf(database: DatabaseSync): ReadonlyMap<string, string> {
   return new Map(rows.map((row) => [String(row["name"]), String(row["sql"])]))
 }
 
-function pragma(database: DatabaseSync, name: string): unknown {
+export function pragma(database: DatabaseSync, name: string): unknown {
   return Object.values(database.prepare(`PRAGMA ${name}`).get() ?? {})[0]
 }
 

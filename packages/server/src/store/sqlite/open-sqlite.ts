@@ -170,7 +170,7 @@ export function openSqliteFiling(folder: string): FilingStore {
     registry: registryOf(journal),
     index: promised(indexReads(index), "checkpoint"),
     segments: createSegments(search, reads),
-    content: createContentKeeper(packing),
+    content: createContentKeeper(packing, search),
     async close() {
       journal.close()
       packing.close()
