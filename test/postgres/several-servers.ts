@@ -155,8 +155,12 @@ export async function killUnderLoad(options: KillOptions): Promise<Killed> {
     const write: Write = { route: "/v1/events", workspaceId: id, key: name, body }
     note([write], await send(survivor.client(writer.bearer), [write]))
     seen.writes.push(write)
-    const found = await survivor.client(reader.bearer).get(`${path}/events?query=${name}`)
-    assert.equal(found.json().events.length, 1, found.text)
+    await look("a search that is answered", async () => {
+      const found = await survivor.client(reader.bearer).get(`${path}/events?query=${name}`)
+      if (found.status === 503) return undefined
+      assert.equal(found.json().events.length, 1, found.text)
+      return true
+    })
   }
   const heads = await Promise.all(workspaces.map(({ id }) => headOf(database, id)))
   await look("the other server to sign on", async () => {
