@@ -70,11 +70,11 @@ export const defaultLimits = {
   connectionsMax: 10_000,
   /**
    * Requests that one connection sends ahead without waiting for answers, and those of all
-   * connections together: 4 KB each, or 20 with the largest headers. A further one is refused, and
+   * connections of a network: 4 KB each, or 20 with the largest headers. A further one is refused, and
    * the connection ends with it.
    */
   pipelinedMax: 100,
-  pipelinedAtOnceMax: 1000,
+  pipelinedOfNetworkMax: 1000,
   /** Requests that begin in a turn of the event loop, some three milliseconds of work. */
   requestsPerTurn: 64,
   /**

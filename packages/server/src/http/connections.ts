@@ -10,6 +10,7 @@ import type { Limits } from "../limits.ts"
 import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
 import { STATUS_CODES } from "./node-http.ts"
+import { networkOf } from "./rates.ts"
 import { methods } from "./router.ts"
 
 type ConnectionLimits = Pick<
@@ -18,7 +19,7 @@ type ConnectionLimits = Pick<
   | "uriBytesMax"
   | "connectionsMax"
   | "pipelinedMax"
-  | "pipelinedAtOnceMax"
+  | "pipelinedOfNetworkMax"
   | "drainTimeoutMs"
 >
 
@@ -30,6 +31,9 @@ const lastAnswer = Symbol("last answer")
 
 /** How many pipelined requests of a connection wait for their answers, behind another one. */
 const waiting = Symbol("waiting answers")
+
+/** The network of a connection that has pipelined requests. */
+const network = Symbol("network")
 
 /** Bytes of the answers of a connection that are made and wait behind another one. */
 const queued = Symbol("queued bytes")
@@ -47,6 +51,7 @@ const stop = (): number => -1
 interface Watched {
   [lastAnswer]?: ServerResponse
   [waiting]?: number
+  [network]?: string
   [queued]?: number
   [ending]?: true
 }
@@ -59,8 +64,8 @@ export class Connections {
   /** Answers that wait behind another one of their connection. */
   readonly #pipelined = new WeakSet<ServerResponse>()
   readonly #refused = new WeakSet<Duplex>()
-  /** Of all connections. */
-  #waiting = 0
+  /** How many wait on the connections of each network. */
+  readonly #waiting = new Map<string, number>()
   #isClosing = false
 
   constructor(limits: ConnectionLimits, clock: Clock, headers: () => Record<string, string>) {
@@ -115,15 +120,20 @@ export class Connections {
 
   #wait(answer: ServerResponse): void {
     const socket: Socket & Watched = answer.req.socket
-    const leave = (count: number): void => {
-      socket[waiting] = (socket[waiting] ?? 0) - count
-      this.#waiting -= count
-    }
-    if (socket[waiting] === undefined) socket.once("close", () => leave(socket[waiting] ?? 0))
-    leave(-1)
+    if (socket[waiting] === undefined)
+      socket.once("close", () => this.#add(socket, -(socket[waiting] ?? 0)))
+    this.#add(socket, 1)
     answer.once("close", () => {
-      if (!socket.destroyed) leave(1)
+      if (!socket.destroyed) this.#add(socket, -1)
     })
+  }
+
+  #add(socket: Socket & Watched, count: number): void {
+    const name = (socket[network] ??= networkOf(socket.remoteAddress ?? ""))
+    socket[waiting] = (socket[waiting] ?? 0) + count
+    const all = (this.#waiting.get(name) ?? 0) + count
+    if (all === 0) this.#waiting.delete(name)
+    else this.#waiting.set(name, all)
   }
 
   /** Counts the bytes of an answer until Node gives it the socket. */
@@ -144,10 +154,10 @@ export class Connections {
    */
   refusal(socket: Socket & Watched): LedgerError | undefined {
     if (this.#isClosing) return usualError("shutting_down")
-    const { pipelinedMax, pipelinedAtOnceMax } = this.#limits
+    const { pipelinedMax, pipelinedOfNetworkMax } = this.#limits
     const count = socket[waiting] ?? 0
-    if (count === 0 || (count <= pipelinedMax && this.#waiting <= pipelinedAtOnceMax))
-      return undefined
+    const all = this.#waiting.get(socket[network] ?? "") ?? 0
+    if (count === 0 || (count <= pipelinedMax && all <= pipelinedOfNetworkMax)) return undefined
     this.endAfter(socket)
     return new LedgerError(
       "overloaded",

@@ -343,7 +343,7 @@ test("a pipelined read whose turn comes after the answer before it was sent is a
 })
 
 test("a pipelined request beyond the limit is refused in order, nothing after it is read, and there is room again", async () => {
-  await using house = await openServer({ limits: { pipelinedAtOnceMax: 30 } })
+  await using house = await openServer({ limits: { pipelinedOfNetworkMax: 30 } })
   const slow =
     'POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"ms":300}'
   const statusesOf = (text: string): readonly string[] => text.match(/HTTP\/1.1 \d+/g) ?? []
@@ -352,12 +352,19 @@ test("a pipelined request beyond the limit is refused in order, nothing after it
   for (let round = 0; round < 2; round++) {
     const replies = [house.send(slow.repeat(500), { end: false })]
     await until(() => arrived === 22)
+    const other = await house.dial("127.0.0.2")
+    const others = collect(other)
     replies.push(house.send(slow.repeat(500), { end: false }))
+    await until(() => arrived === 22 + 11)
+    other.write(slow.repeat(2))
     const [own, ofAll] = (await Promise.all(replies)).map(({ text }) => text)
+    await until(() => statusesOf(others.text).length === 2)
+    assert.deepEqual(statusesOf(others.text), accepted(2), "another network has its own limit")
+    other.destroy()
     assert.match(own ?? "", /"error":"overloaded"/)
     assert.deepEqual(statusesOf(own ?? ""), [...accepted(21), "HTTP/1.1 503"])
     assert.deepEqual(statusesOf(ofAll ?? ""), [...accepted(10), "HTTP/1.1 503"])
-    assert.equal(arrived, 22 + 11)
+    assert.equal(arrived, 22 + 11 + 2)
     arrived = 0
   }
   const left = await house.dial()
