@@ -33,10 +33,10 @@ export function createContentKeeper(journal: DatabaseSync, search?: DatabaseSync
   const listed = frameLists(journal)
   const destroyedBodies = bodyDestroying(journal, packed)
   const keptDisclosures = disclosureDestroying(journal, packed)
-  const areOverwritten = [
-    overwritingCopies(journal, movedInJournal),
-    ...(search === undefined ? [] : [overwritingCopies(search, movedInSearch)]),
-  ]
+  const files = [overwritingCopies(journal, movedInJournal)]
+  if (search !== undefined) files.push(overwritingCopies(search, movedInSearch))
+  /** The files without copies so far. */
+  let overwritten = 0
   /** Acts on a workspace that is there. */
   const on = async <T>(workspace: string, none: T, act: (number: number) => T): Promise<T> => {
     const number = numberOf(workspace)
@@ -63,7 +63,13 @@ export function createContentKeeper(journal: DatabaseSync, search?: DatabaseSync
       ),
     // Emptying the log syncs both files.
     clearLog: async () => emptyLog(journal, 0),
-    overwriteCopies: async () => areOverwritten.every((overwritten) => overwritten()),
+    async overwriteCopies() {
+      // Each is looked through again by every call, so a clean one waits for the other.
+      while (overwritten < files.length && files[overwritten]?.() === true) overwritten++
+      if (overwritten < files.length) return false
+      overwritten = 0
+      return true
+    },
   }
 }
 
