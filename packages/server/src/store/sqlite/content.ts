@@ -35,8 +35,12 @@ export function createContentKeeper(journal: DatabaseSync, search?: DatabaseSync
   const keptDisclosures = disclosureDestroying(journal, packed)
   const files = [overwritingCopies(journal, movedInJournal)]
   if (search !== undefined) files.push(overwritingCopies(search, movedInSearch))
-  /** The files without copies so far. */
+  /** How many files have no copies of what was destroyed so far. */
   let overwritten = 0
+  const destroyed = (step: Step): number => {
+    overwritten = 0
+    return taken(journal, step)
+  }
   /** Acts on a workspace that is there. */
   const on = async <T>(workspace: string, none: T, act: (number: number) => T): Promise<T> => {
     const number = numberOf(workspace)
@@ -55,11 +59,11 @@ export function createContentKeeper(journal: DatabaseSync, search?: DatabaseSync
     },
     destroyBodies: (workspace, ranges) =>
       on(workspace, ranges.at(-1)?.last ?? 0, (number) =>
-        taken(journal, destroyedBodies(number, ranges)),
+        destroyed(destroyedBodies(number, ranges)),
       ),
     keepDisclosures: (workspace, remaining) =>
       on(workspace, remaining.at(-1)?.sequence ?? 0, (number) =>
-        taken(journal, keptDisclosures(number, remaining)),
+        destroyed(keptDisclosures(number, remaining)),
       ),
     // Emptying the log syncs both files.
     clearLog: async () => emptyLog(journal, 0),
