@@ -11,7 +11,7 @@ test("64 writers make one chain of each workspace", async (t) => {
   const written = await writeTogether({ ...crowd, events: 10_000, chance: createChance(seedOf(t)) })
   t.diagnostic(JSON.stringify(written))
   assert.ok(
-    written.written >= 10_000 && written.entries > written.written && written.lookedUp >= 17 * 50,
+    written.written >= 10_000 && written.entries > written.written && written.lookedUp >= 600,
     "there was not enough to part",
   )
   assert.ok(written.singles >= 250 && written.batches >= 75 && written.unknown === 0)
