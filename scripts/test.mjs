@@ -126,7 +126,7 @@ const stopped = new AbortController()
 for (const signal of ["SIGTERM", "SIGINT"]) process.once(signal, () => stopped.abort())
 
 if (positionals.length === 0)
-  console.log(`${files.length} files${values.quick ? "" : ", some twenty minutes on two cores"}`)
+  console.log(`${files.length} files${values.quick ? "" : ", some fifteen minutes on two cores"}`)
 
 const eachFile = new URL("each-test-file.mjs", import.meta.url)
 // Longer than the end of a PostgreSQL takes.
