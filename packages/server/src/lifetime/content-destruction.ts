@@ -27,7 +27,10 @@ const rangesAtOnce = 64
 /** Pause before a retry: readers hold an earlier state for some milliseconds. */
 const clearEveryMs = 50
 
-/** When it resolves, no file of the engine has any of it, and no search finds an entry by it. */
+/**
+ * When it resolves, no row and no log of the engine has any of it, and no search finds an entry by
+ * it.
+ */
 export async function destroyContent(
   parts: DestroyingParts,
   workspace: string,
@@ -43,7 +46,7 @@ export async function destroyContent(
   while (!(await content.clearLog())) await clock.sleep(clearEveryMs)
 }
 
-/** When it resolves, unused parts of the engine's files have none of it either. */
+/** When it resolves, unused parts of the engine's files have nothing that was destroyed. */
 export async function overwriteCopies({
   content,
   clock,

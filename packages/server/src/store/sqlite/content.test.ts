@@ -19,6 +19,7 @@ import { expectChain } from "../expect-chain.ts"
 import { compactJournal } from "./compact-journal.ts"
 import { createContentKeeper } from "./content.ts"
 import { emptyLog, openForReading, openForWriting } from "./database.ts"
+import { movedInJournal, overwritingCopies } from "./moved-rows.ts"
 import { openSqlite } from "./open-sqlite.ts"
 import { journalReads, readerOf } from "./reads.ts"
 
@@ -143,6 +144,49 @@ function tests(): void {
     assert.equal((await expectChain(served.journal, "acme")).size, 600)
     const emptied = await served.journal.after("kept", 0, 1000)
     assert.equal(emptied.filter(({ body }) => body === undefined).length, 300)
+  })
+
+  test("copies of moved frames and documents are overwritten, and the rows stay as they are", async (t) => {
+    const folder = await filledFolder(t, 1)
+    const path = join(folder, "journal.db")
+    using journal = openForWriting(path, "journal", "normal")
+    const filler = (place: number) => `text of ${place % 3} `.repeat(60 + ((place * 37) % 80))
+    const frame = journal.prepare(
+      "INSERT INTO frames (workspace, first, part, count, bytes) VALUES (9, ?, 0, 64, ?)",
+    )
+    const document = journal.prepare(
+      "INSERT INTO documents (kind, workspace, id, version, value) VALUES ('x', 'x', ?, 1, ?)",
+    )
+    for (let place = 0; place < 3000; place++) {
+      frame.run(64 * place, Buffer.from(filler(place)))
+      document.run(`${place}`, filler(place))
+    }
+    const overwritten = overwritingCopies(journal, movedInJournal)
+    for (const table of ["frames", "documents"]) {
+      const rows = () => journal.prepare(`SELECT * FROM ${table} ORDER BY rowid`).all()
+      // One by one, as they are destroyed. Those of 0 are moved by it.
+      for (const gone of [1, 2, 0])
+        for (let place = gone === 0 ? 1500 : 0; place < 3000; place++)
+          if (place % 3 === gone)
+            journal.exec(
+              table === "frames"
+                ? `DELETE FROM frames WHERE workspace = 9 AND first = ${64 * place}`
+                : `DELETE FROM documents WHERE kind = 'x' AND id = '${place}'`,
+            )
+      const kept = rows()
+      assert.equal(emptyLog(journal, 0), true)
+      const texts = () => readFileSync(path, "latin1").split("text of 0 ").length - 1
+      const inRows = () =>
+        ["CAST(bytes AS TEXT) AS text FROM frames", "value AS text FROM documents"]
+          .flatMap((from) => journal.prepare(`SELECT ${from}`).all())
+          .reduce((sum, { text }) => sum + String(text).split("text of 0 ").length - 1, 0)
+      assert.ok(texts() > inRows(), `canary: SQLite left some of ${table}`)
+      for (let calls = 0; !overwritten(); calls++) assert.ok(calls < 100)
+      assert.equal(texts(), inRows())
+      assert.deepEqual(rows(), kept)
+    }
+    assert.equal(journal.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok")
+    assert.equal((await readAll(folder)).length, 1)
   })
 
   test("a forged count of entries breaks neither reads nor a start", async (t) => {
