@@ -28,6 +28,7 @@ import {
   writeMany,
 } from "../service.ts"
 import { flipped } from "../flipped.ts"
+import { erase, untilSigned } from "../until.ts"
 
 // A ledger is exported while it is served, and checked by the offline verifier and, where Go is, by
 // what Go checks its own module log with.
@@ -110,6 +111,15 @@ test("an export is genuine, equals what the log serves, and continues after an i
     assert.deepEqual([served.status, served.bytes], [200, readFileSync(join(afresh, path))], path)
   }
   assert.equal((await tallystick(service, "verify", folder, "--key", vkey)).code, 0)
+
+  // Nothing sealed is left in the last group, which is written again.
+  await erase(again.root, workspace.path, { subject: { id: "usr_1" }, scope: "entries" })
+  await untilSigned(again.root, workspace.path)
+  assert.ok(existsSync(join(folder, "disclosures", "002.jsonl")))
+  await exported(again, workspace, folder)
+  assert.ok(!existsSync(join(folder, "disclosures", "002.jsonl")))
+  const { code, output } = await tallystick(service, "verify", folder, "--key", vkey)
+  assert.equal(code, 0, output)
   await expectChain(reader, workspace.id)
   assert.equal(await again.end(), 0)
 })

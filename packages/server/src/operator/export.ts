@@ -242,9 +242,11 @@ function openFolder(
         )
       // A full tile is written after the other files of its group, so those exist too.
       if (known !== undefined && width === tileWidth) return 0
-      put(bodiesPath(group), linesOf(entries.flatMap((entry) => bodyLine(entry, before) ?? [])))
+      // What was erased meanwhile goes first: a disclosure without its body is refuted.
       const sealed = entries.flatMap((entry) => disclosureLine(entry, before) ?? [])
       if (sealed.length > 0) put(disclosuresPath(group), linesOf(sealed))
+      else rmSync(at(disclosuresPath(group)), { force: true })
+      put(bodiesPath(group), linesOf(entries.flatMap((entry) => bodyLine(entry, before) ?? [])))
       put(tilePath("entries", group, width), bundle(entries.map(({ record }) => record)))
       put(tilePath(0, group, width), hashes)
       return Math.max(0, Math.min(width, group * tileWidth + width - had))
