@@ -6,7 +6,6 @@
 import { strict as assert } from "node:assert"
 import { parseRecord, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
-import { isArchiveAway } from "../error.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { ArchiveFailure } from "../store/archive/archive-storage.ts"
 import {
@@ -23,9 +22,8 @@ import {
 import { createSegmentDirectory } from "../store/archive/segment-directory.ts"
 import { indexesOfFrame } from "../store/body-frame.ts"
 import type { Frame } from "../store/content-keeper.ts"
-import { bodiless, isWithin, readGone } from "../store/destroyed.ts"
+import { isWithin, readGone } from "../store/destroyed.ts"
 import type { ArchiveSegmentDocument } from "../store/documents.ts"
-import type { Stored } from "../store/entries.ts"
 import { createArchiveCheck } from "./archive-check.ts"
 import {
   findDueFrames,
@@ -91,8 +89,6 @@ export interface SegmentArchiving {
 }
 
 const restoredAtOnce = 4
-/** Entries that are read at once, to see whether a segment is restored. */
-const readEntries = 500
 /** Pause between two steps, because a commit waits during each. */
 const pauseMs = 4
 
@@ -255,29 +251,20 @@ function asFault(error: unknown): CheckedSegment {
  * all of its bodies.
  */
 async function isRestored(
-  { journal, registry }: FramedStore,
+  store: FramedStore,
   storage: ArchiveStorage,
   workspace: string,
-  { file, first, last }: ArchiveSegmentDocument,
+  segment: ArchiveSegmentDocument,
 ): Promise<boolean> {
-  if ((await storage.get(file, { start: 0, end: 1 })) !== undefined) return false
-  for (let after = first - 1; after < last;) {
-    const limit = Math.min(readEntries, last - after)
-    const entries = await journal.after(workspace, after, limit).catch(nothingIfAway)
-    const lacking = bodiless(entries)
-    const goneAt = await readGone(registry, workspace, lacking)
-    const end = entries.at(-1)
-    if (end === undefined || lacking.some((sequence) => goneAt(sequence)?.what !== "body"))
-      return false
-    after = end.sequence
-  }
-  return true
-}
-
-/** The journal looks for bodies in the archive too. */
-function nothingIfAway(error: unknown): readonly Stored[] {
-  if (!isArchiveAway(error)) throw error
-  return []
+  if ((await storage.get(segment.file, { start: 0, end: 1 })) !== undefined) return false
+  // A reader of the journal would also have archived bodies that it has cached.
+  const frames = await framesIn(store, workspace, segment)
+  const there = new Set(frames.flatMap(({ bytes }) => sequencesIn(bytes, segment) ?? []))
+  const lacking: number[] = []
+  for (let { first } = segment; first <= segment.last; first++)
+    if (!there.has(first)) lacking.push(first)
+  const goneAt = await readGone(store.registry, workspace, lacking)
+  return lacking.every((sequence) => goneAt(sequence)?.what === "body")
 }
 
 /** The sequence before the first one of its ledger. */

@@ -551,8 +551,17 @@ test("a restore that is killed after it has deleted a file is finished by the ne
   assert.ok(again !== undefined)
   const content = await storage.get(again.file, { start: 0, end: again.bytes })
   assert.ok(content !== undefined)
+  const { journal, registry } = house.filing
+  const bodies = createArchivedBodies(storage, registry)
+  const reader = withArchived<JournalReader>(journal, bodies)
+  const cached = createSegmentArchiving({ ...house.filing, journal: reader }, storage, systemClock)
+  assert.deepEqual(bodiless(await reader.after(workspace.id, 0, 300)), [])
   await storage.delete(again.file)
-  await assert.rejects(restoreSegment(house, workspace, again), /is not in the archive/)
+  for (const by of [archiving, cached])
+    await assert.rejects(
+      restoreSegment({ ...house, archiving: by }, workspace, again),
+      /is not in the archive/,
+    )
   await storage.put(again.file, content)
 })
 
