@@ -23,6 +23,19 @@ export interface S3ServerOptions {
   readonly isPathStyle?: boolean
   readonly lockDays?: number
   readonly sessionToken?: string
+  /** By how much the time of a request may be wrong. */
+  readonly skewMaxMs?: number
+}
+
+/** With which a service uses this server. */
+export function archiveSettings({ place }: S3Server): Readonly<Record<string, string>> {
+  return {
+    TALLYSTICK_ARCHIVE: `s3://${place.bucket}/${place.prefix}`,
+    AWS_REGION: place.region,
+    AWS_ENDPOINT_URL: place.endpoint,
+    AWS_ACCESS_KEY_ID: place.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: place.secretAccessKey,
+  }
 }
 
 const bucket = "records"
@@ -38,7 +51,7 @@ interface Kept {
 }
 
 export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Server> {
-  const { prefix = "ledger", isPathStyle = true, lockDays, sessionToken } = options
+  const { prefix = "ledger", isPathStyle = true, lockDays } = options
   const objects = new Map<string, Buffer>()
   const locks = new Map<string, number>()
   const asked: string[] = []
@@ -48,7 +61,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       asked.push(`${request.method} ${key}`)
       await started.slow()
       if (started.misbehave(request, response)) return
-      const refusal = refusalOf(request, url, body, sessionToken)
+      const refusal = refusalOf(request, url, body, options)
       if (refusal !== undefined) refuse(response, 403, refusal)
       else
         answer(
@@ -84,7 +97,7 @@ export async function startS3Server(options: S3ServerOptions = {}): Promise<S3Se
       isPathStyle,
       accessKeyId,
       secretAccessKey,
-      ...(sessionToken !== undefined && { sessionToken }),
+      ...(options.sessionToken !== undefined && { sessionToken: options.sessionToken }),
       ...(lockDays !== undefined && { lockDays }),
     },
     objects,
@@ -188,7 +201,7 @@ function refusalOf(
   { method, headers, url: raw = "" }: IncomingMessage,
   url: URL,
   body: Buffer,
-  sessionToken: string | undefined,
+  { sessionToken, skewMaxMs = 15 * 60_000 }: S3ServerOptions,
 ): string | undefined {
   const said = Object.fromEntries(
     (headers.authorization ?? "")
@@ -205,7 +218,7 @@ function refusalOf(
   if (headers["x-amz-content-sha256"] !== hashOf("sha256", body).toString("hex"))
     return "XAmzContentSHA256Mismatch"
   const iso = time.replace(/^(....)(..)(..T..)(..)(..)Z$/, "$1-$2-$3:$4:$5Z")
-  if (Math.abs(Date.parse(iso) - Date.now()) > 15 * 60_000) return "RequestTimeTooSkewed"
+  if (Math.abs(Date.parse(iso) - Date.now()) > skewMaxMs) return "RequestTimeTooSkewed"
   const needed = Object.keys(headers).filter((name) => name === "host" || name.startsWith("x-amz-"))
   if (!needed.every((name) => names.includes(name))) return "AccessDenied"
   const query = url.search.slice(1).split("&").filter(Boolean).toSorted().join("&")

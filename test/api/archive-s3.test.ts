@@ -3,7 +3,7 @@ import { after, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import { tallystick } from "../program.ts"
-import { refuse, startS3Server, type S3Server } from "../s3-server.ts"
+import { archiveSettings, refuse, startS3Server, type S3Server } from "../s3-server.ts"
 import { eventually, makeWorkspace, settingsOf, startService, writeMany } from "../service.ts"
 import { untilErased } from "../until.ts"
 
@@ -15,13 +15,9 @@ const filed = 4096
 /** A segment for each fault, so that nothing is remembered from the fault before. */
 const segmentEntries = 64
 
-function settingsFor({ place }: S3Server): Readonly<Record<string, string>> {
+function settingsFor(s3: S3Server): Readonly<Record<string, string>> {
   return {
-    TALLYSTICK_ARCHIVE: `s3://${place.bucket}/${place.prefix}`,
-    AWS_REGION: place.region,
-    AWS_ENDPOINT_URL: place.endpoint,
-    AWS_ACCESS_KEY_ID: place.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: place.secretAccessKey,
+    ...archiveSettings(s3),
     TALLYSTICK_LIMIT_ARCHIVE_EVERY_MS: "20",
     TALLYSTICK_LIMIT_ARCHIVE_PARTIAL_MS: "1",
     TALLYSTICK_LIMIT_ARCHIVE_ENTRIES_MAX: String(segmentEntries),

@@ -10,7 +10,7 @@ import { expectChain } from "../chain.ts"
 import { openDuckDb, type DuckDb } from "../duckdb.ts"
 import { metric } from "../metrics.ts"
 import { damage } from "../promises/damaged.ts"
-import { refuse, startS3Server } from "../s3-server.ts"
+import { archiveSettings, refuse, startS3Server } from "../s3-server.ts"
 import {
   clockAhead,
   eventually,
@@ -104,15 +104,7 @@ async function saidOfLast({ path }: Workspace, root: Client) {
 
 test("an export is cut off when object storage fails", async () => {
   await using storage = await startS3Server()
-  const { bucket, prefix, region, endpoint, accessKeyId, secretAccessKey } = storage.place
-  const environment = {
-    ...hasty,
-    TALLYSTICK_ARCHIVE: `s3://${bucket}/${prefix}`,
-    AWS_REGION: region,
-    AWS_ENDPOINT_URL: endpoint,
-    AWS_ACCESS_KEY_ID: accessKeyId,
-    AWS_SECRET_ACCESS_KEY: secretAccessKey,
-  }
+  const environment = { ...hasty, ...archiveSettings(storage) }
   await using service = await startService({ environment })
   const acme = await makeArchived(service)
   for (const format of formats) {

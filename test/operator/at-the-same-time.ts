@@ -5,14 +5,7 @@ import { setRetention } from "../until.ts"
 import { exportOf, expectExport, type Format } from "./exports.ts"
 import { erasePerson, placeHold } from "./holds-and-erasures.ts"
 import { actions, isHeld, isThere, type ModelEntry } from "./ledger-model.ts"
-import {
-  commandOnce,
-  dayMs,
-  nowOf,
-  signed,
-  started,
-  type OperatedLedger,
-} from "./operated-ledger.ts"
+import { dayMs, expired, nowOf, signed, started, type OperatedLedger } from "./operated-ledger.ts"
 
 // What operators ask for while something else is under way.
 
@@ -90,10 +83,10 @@ export async function changeRulesBesideExpiry(ledger: OperatedLedger): Promise<v
   const removed = await root.patch(path, { retention: [] })
   assert.equal(removed.status, 200, removed.text)
   const ran = await running
-  assert.ok(ran.status < 300, ran.text)
+  const isElsewhere = /another server of this ledger expires/.test(ran.text)
+  assert.ok(ran.status < 300 || isElsewhere, ran.text)
   // Finishes what was recorded.
-  const { code, errors } = await commandOnce(ledger, ["retention", "run", workspace])
-  assert.equal(code, 0, errors)
+  await expired(ledger, workspace)
   await markExpired(ledger, due)
 }
 

@@ -5,10 +5,12 @@ import { untilReady } from "../until.ts"
 import { expectModel } from "./ledger-model.ts"
 import {
   answered,
+  ballastOf,
   commandOnce,
   sendSome,
   started,
   stopped,
+  synced,
   type OperatedLedger,
 } from "./operated-ledger.ts"
 
@@ -18,7 +20,7 @@ import {
 /** Room for a ledger with its backups. */
 export const diskMegabytes = 2048
 
-const commands = [
+const commands: readonly (readonly string[])[] = [
   ["fsck"],
   ["reindex"],
   ["compact"],
@@ -30,9 +32,12 @@ const commands = [
 ]
 
 export async function fillDisk(ledger: OperatedLedger): Promise<void> {
-  const { chance, ballast = assert.fail(), model } = ledger
+  const { chance, model, database } = ledger
+  const ballast = ballastOf(ledger) ?? assert.fail()
   await started(ledger)
-  const args = chance.pick(commands)
+  const args = chance.pick(
+    commands.filter(([name]) => database === undefined || name !== "compact"),
+  )
   const isAlone = chance.percent(60)
   if (isAlone) await stopped(ledger)
   // Nothing is left, or less than what the service keeps free.
@@ -48,7 +53,8 @@ export async function fillDisk(ledger: OperatedLedger): Promise<void> {
     await answered(ledger, sendSome(ledger, service))
     await expectModel(service, model, chance)
   } finally {
-    await rm(ballast)
+    await rm(ballast, { force: true })
+    await synced(ledger)
   }
   if (ledger.service !== undefined) await untilReady(ledger.service)
   await started(ledger)

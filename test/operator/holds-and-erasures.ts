@@ -93,7 +93,9 @@ async function eraseIn(
   const path = `/v1/workspaces/${workspace}`
   const { root } = await started(ledger)
   const request = { subject: { id: person.id }, scope, reason: "a test" }
-  const [asked] = await Promise.all([root.post(`${path}/erasures`, request), meanwhile?.()])
+  const ask = () => root.post(`${path}/erasures`, request)
+  const [first] = await Promise.all([ask(), meanwhile?.()])
+  const asked = first.status === 503 ? await ask() : first
   assert.equal(asked.status, 202, asked.text)
   const entries = model.entries
     .filter((entry) => entry.workspace === workspace && entry.person.id === person.id)

@@ -2,11 +2,15 @@ import assert from "node:assert/strict"
 import { existsSync } from "node:fs"
 import { cp, mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Chance } from "../chance.ts"
+import type { Disk } from "../crash/disks.ts"
 import type { Fault } from "../crash/faults.ts"
 import { engineSettings, shareDatabase } from "../engine.ts"
-import { faultyProgram, tallystick, type Ended } from "../program.ts"
+import { faultyProgram, run, tallystick, type Ended } from "../program.ts"
+import { archiveSettings, type S3Server } from "../s3-server.ts"
 import { clockAhead, eventually, startService, unlessCut, type Service } from "../service.ts"
+import type { Kept } from "./kept-elsewhere.ts"
 import {
   add,
   newPerson,
@@ -26,6 +30,8 @@ interface Backup {
   readonly model: Model
   /** Keys of what was written meanwhile, and may be in it. */
   readonly meanwhile: ReadonlySet<string>
+  /** What the storage of the archive keeps for it. */
+  readonly objects: ReadonlyMap<string, Buffer>
 }
 
 export interface OperatedLedger {
@@ -33,8 +39,10 @@ export interface OperatedLedger {
   /** The program that serves, in place of the product. */
   readonly fault: Fault | undefined
   readonly folder: string
-  /** Other programs' files, where the folder is a disk of its own. */
-  readonly ballast: string | undefined
+  /** Has the archive; without it, the archive is in the folder. */
+  readonly bucket: S3Server | undefined
+  /** Where the folder is; absent where none can be mounted. */
+  readonly disk: Disk | undefined
   /** Where the ledger is now. With a database, the folder has the archive and the secrets. */
   data: string
   database: string | undefined
@@ -49,6 +57,8 @@ export interface OperatedLedger {
   readonly erased: Map<string, Scope>
   /** Whom operators have erased, and how; what no file has of them while nothing names them. */
   readonly gone: { readonly person: Person; readonly scope: Scope }[]
+  /** What others keep, also of what a restore has lost. */
+  readonly kept: Kept[]
   /** Ids of erasures that are done, and of tokens that they removed. */
   readonly done: Set<string>
   backups: Backup[]
@@ -61,6 +71,8 @@ export const dayMs = 86_400_000
 export function nowOf({ day }: OperatedLedger): number {
   return Date.now() + day * dayMs
 }
+
+const archiveOf = ({ bucket }: OperatedLedger) => bucket && archiveSettings(bucket)
 
 /** Many small segments and frames, at once. */
 const hasty = {
@@ -80,7 +92,12 @@ export async function started(ledger: OperatedLedger): Promise<Service> {
   ledger.service ??= await startService({
     data,
     // The keys are in the folder, where commands replace them.
-    environment: { ...hasty, ...clockAhead(ledger.day), TALLYSTICK_ROOT_KEY: undefined },
+    environment: {
+      ...hasty,
+      ...archiveOf(ledger),
+      ...clockAhead(ledger.day),
+      TALLYSTICK_ROOT_KEY: undefined,
+    },
     ...(fault === undefined ? {} : { program: faultyProgram, arguments: [fault] }),
   })
   if (isFull(ledger)) return ledger.service
@@ -114,28 +131,49 @@ export async function answered(ledger: OperatedLedger, sending: ReturnType<typeo
   }
 }
 
+/** Other programs' files on the disk. */
+export function ballastOf({ disk }: OperatedLedger): string | undefined {
+  return disk && join(disk.path, "ballast")
+}
+
 /** Whether others have filled the disk. */
-function isFull({ ballast }: OperatedLedger): boolean {
-  return ballast !== undefined && existsSync(ballast)
+function isFull(ledger: OperatedLedger): boolean {
+  return existsSync(ballastOf(ledger) ?? "")
+}
+
+/** What the operator did by hand survives a power cut. */
+export async function synced({ disk }: OperatedLedger): Promise<void> {
+  if (disk !== undefined) assert.equal((await run("sync", ["-f", disk.path])).code, 0)
 }
 
 export async function stopped(
   ledger: OperatedLedger,
   signal = ledger.chance.pick(["SIGTERM", "SIGKILL"] as const),
 ) {
-  const { service } = ledger
+  const { service, chance, disk } = ledger
   ledger.service = undefined
   if (service === undefined) return
+  const isCut = signal === "SIGKILL" && chance.percent(50)
+  if (isCut) disk?.cutPower()
   const code = await service.end(signal)
+  if (isCut) disk?.restorePower()
   if (signal === "SIGTERM") assert.equal(code, 0, service.log())
 }
 
-/** Runs a command to its end. Some are killed first, and run again. */
+/** Runs a command to its end. Some are killed first, or lose power, and run again. */
 export async function command(ledger: OperatedLedger, args: readonly string[]): Promise<Ended> {
-  const { chance } = ledger
+  const { chance, disk } = ledger
   while (chance.percent(30)) {
-    const killed = await commandOnce(ledger, args, 100 + chance.below(1500))
-    assert.ok(killed.code === null || killed.code === 0, `${args.join(" ")}: ${killed.errors}`)
+    const afterMs = 100 + chance.below(1500)
+    const isCut = disk !== undefined && chance.percent(50)
+    const running = commandOnce(ledger, args, afterMs + (isCut ? 500 : 0))
+    if (isCut) {
+      await sleep(afterMs)
+      disk.cutPower()
+    }
+    const { code, errors } = await running
+    if (isCut) disk.restorePower()
+    assert.ok(code === null || code === 0 || isCut, `${args.join(" ")}: ${errors}`)
   }
   const ended = await commandOnce(ledger, args)
   assert.equal(ended.code, 0, `${args.join(" ")}: ${ended.output}${ended.errors}`)
@@ -149,7 +187,7 @@ export async function commandOnce(
 ) {
   const { data, service, day } = ledger
   const port = service === undefined ? {} : { TALLYSTICK_PORT: new URL(service.url).port }
-  const place = { TALLYSTICK_DATA: data, ...(await engineSettings(data)) }
+  const place = { TALLYSTICK_DATA: data, ...archiveOf(ledger), ...(await engineSettings(data)) }
   return tallystick(args, { ...hasty, ...place, ...port, ...clockAhead(day) }, { killAfterMs })
 }
 
@@ -162,8 +200,10 @@ export async function signed(ledger: OperatedLedger): Promise<Service> {
     const proof = last === undefined ? "tlog/checkpoint" : `receipts/${last.receipt.receipt}/proof`
     await eventually("a checkpoint", async () => {
       const { status, text } = await service.root.get(`${path}/${proof}`)
-      assert.ok(status === 200 || last === undefined, text)
-      return status === 200
+      // Of an entry of a former epoch none may have been kept.
+      const isLost = /no kept checkpoint of this entry's epoch covers it/.test(text)
+      assert.ok(status === 200 || isLost || last === undefined, text)
+      return status === 200 || isLost
     })
   }
   return service
@@ -180,5 +220,16 @@ export async function moveTo(ledger: OperatedLedger, place: string): Promise<voi
   const { data } = ledger
   if (existsSync(`${data}.erasures`)) await cp(`${data}.erasures`, `${place}.erasures`)
   await rm(data, { recursive: true })
+  await synced(ledger)
   ledger.data = place
+}
+
+/** Until it is the server that expires contents: in a database, one that was killed is it for a while. */
+export async function expired(ledger: OperatedLedger, workspace: string): Promise<void> {
+  await eventually("what is due to expire", async () => {
+    const { code, errors } = await commandOnce(ledger, ["retention", "run", workspace])
+    if (/another server of this ledger expires/.test(errors)) return undefined
+    assert.equal(code, 0, errors)
+    return true
+  })
 }

@@ -10,6 +10,7 @@ import { makeDisk, noDisk } from "../crash/disks.ts"
 import { setUpFirst } from "../people.ts"
 import { filesWith } from "../personal-files.ts"
 import type { PostgresServer } from "../postgres-server.ts"
+import { startS3Server } from "../s3-server.ts"
 import { eventually, make, unlessCut, type Service } from "../service.ts"
 import { expectHandedOut, makeCredential, makePack, revokeCredential } from "./handed-out.ts"
 import {
@@ -19,6 +20,7 @@ import {
 } from "./at-the-same-time.ts"
 import { expectConsents, publishPolicy, recordConsents } from "./consents-and-policies.ts"
 import { expectEvidence, exportEntries } from "./exports.ts"
+import { objectsWith, useFailingArchive } from "./failing-archive.ts"
 import { diskMegabytes, fillDisk } from "./full-disk.ts"
 import { erasePerson, goneTexts, placeHold, releaseHold, restored } from "./holds-and-erasures.ts"
 import {
@@ -30,12 +32,14 @@ import {
   namedActions,
   type Model,
 } from "./ledger-model.ts"
+import { expectKept, exportLog, fsckWithCheckpoints, keepReceipt } from "./kept-elsewhere.ts"
 import { changeMember, inviteMember } from "./members-and-sessions.ts"
 import {
   answered,
   command,
   commandOnce,
   dayMs,
+  expired,
   moveTo,
   newPlace,
   nowOf,
@@ -43,6 +47,7 @@ import {
   signed,
   started,
   stopped,
+  synced,
   type OperatedLedger,
 } from "./operated-ledger.ts"
 
@@ -72,13 +77,15 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
   using disk = noDisk("ext4") === undefined ? makeDisk("ext4", diskMegabytes) : undefined
   const place = disk?.path ?? tmpdir()
   await using folder = await mkdtempDisposable(join(place, "tallystick-operator-"))
+  await using bucket = chance.percent(50) ? await startS3Server({ skewMaxMs: Infinity }) : null
   const scene: Scene = {
     see,
     chance,
     postgres,
     fault,
     folder: folder.path,
-    ballast: disk && join(disk.path, "ballast"),
+    disk,
+    bucket: bucket ?? undefined,
     data: join(folder.path, "data"),
     database: undefined,
     service: undefined,
@@ -97,6 +104,7 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
     people: Array.from({ length: 8 }, newPerson),
     erased: new Map(),
     gone: [],
+    kept: [],
     done: new Set(),
     backups: [],
     places: 0,
@@ -113,6 +121,7 @@ export async function operateAtRandom(options: OperatorOptions): Promise<void> {
       await steps[name](scene)
       await expectModel(await started(scene), scene.model, chance)
       await expectHandedOut(scene)
+      await expectKept(scene)
       for (let at = 0; at < consentsSampled; at++) await expectConsents(await started(scene), scene)
       if (step % 4 === 3) await expectAll(scene)
     }
@@ -139,7 +148,9 @@ async function expectAll(scene: Scene): Promise<void> {
   if (gone.length === 0) return
   await eventually(
     "texts of the erased to be in no file",
-    async () => (await filesWith(scene.data, gone)).length === 0,
+    async () =>
+      (await filesWith(scene.data, gone)).length === 0 &&
+      (await objectsWith(scene, gone)).length === 0,
   )
 }
 
@@ -172,6 +183,8 @@ const steps = {
   "place a hold": placeHold,
   "release a hold": releaseHold,
   "make a pack": makePack,
+  "keep a receipt": keepReceipt,
+  "export a log": exportLog,
   "make a credential": makeCredential,
   "revoke a credential": revokeCredential,
   "expire contents": expireContents,
@@ -192,6 +205,7 @@ const steps = {
     model.workspaces = [...model.workspaces, id]
   },
   "fill the disk": fillDisk,
+  "use a failing archive": useFailingArchive,
   backup,
   restore,
   copy,
@@ -203,7 +217,7 @@ const steps = {
   "archive verify": alone("archive", "verify"),
   compact: alone("compact"),
   reindex: alone("reindex"),
-  fsck: alone("fsck"),
+  fsck: fsckWithCheckpoints,
   "rotate the secret": alone("secret", "rotate"),
   "rotate the instance key": alone("root-key", "rotate"),
   "rotate a signing key": async (scene) => {
@@ -237,6 +251,9 @@ const often: readonly string[] = [
   "restore",
   "erase a person",
   "make a pack",
+  "keep a receipt",
+  "keep a receipt",
+  "export a log",
   "make a credential",
   "make a credential",
   "record consents",
@@ -246,14 +263,14 @@ const often: readonly string[] = [
   "change a member",
 ]
 
-function pickStep({ chance, database, backups, model, ballast }: Scene): keyof typeof steps {
+function pickStep({ chance, database, backups, model, disk }: Scene): keyof typeof steps {
   for (;;) {
     const name = chance.pick([...Object.keys(steps), ...often]) as keyof typeof steps
     if (database !== undefined && inFolders.includes(name)) continue
     if (name === "release a hold" && model.holds.length === 0) continue
     if (name === "revoke a credential" && model.credentials.length === 0) continue
     if (name === "change a member" && model.members.length === 0) continue
-    if (name === "fill the disk" && ballast === undefined) continue
+    if (name === "fill the disk" && disk === undefined) continue
     if (name !== "restore" || backups.length > 0) return name
   }
 }
@@ -288,13 +305,7 @@ async function expireContents(scene: Scene): Promise<void> {
     await running
     await started(scene)
   }
-  await eventually("what is due to expire", async () => {
-    const { code, errors } = await commandOnce(scene, ["retention", "run", workspace])
-    // In a database, that one had a lease.
-    if (/another server of this ledger expires/.test(errors)) return undefined
-    assert.equal(code, 0, errors)
-    return true
-  })
+  await expired(scene, workspace)
   for (const entry of due) entry.content = "expired"
   const off = await (await started(scene)).root.patch(path, { retention: [] })
   assert.equal(off.status, 200, off.text)
@@ -311,12 +322,14 @@ async function backup(scene: Scene): Promise<void> {
       if (join(folder, name).startsWith(target)) await rm(join(folder, name), { recursive: true })
   }
   const model = structuredClone(scene.model)
+  const objects = new Map(scene.bucket?.objects)
   const sending = scene.service === undefined ? [] : sendSome(scene, scene.service)
   const ended = await commandOnce(scene, ["backup", target])
   assert.equal(ended.code, 0, ended.errors)
   await answered(scene, sending)
   const meanwhile = new Set(sending.flatMap(({ writes }) => writes.map(({ key }) => key)))
-  scene.backups.push({ folder: target, model, meanwhile })
+  for (const [name, bytes] of scene.bucket?.objects ?? []) objects.set(name, bytes)
+  scene.backups.push({ folder: target, model, meanwhile, objects })
 }
 
 /** The ledger is lost but for its heads and erasures files, and goes on from a backup. */
@@ -336,8 +349,10 @@ async function restore(scene: Scene): Promise<void> {
   // An operator who has lost it, too, makes an empty one.
   if (chance.percent(20)) await writeFile(`${place}.heads`, "")
   await moveTo(scene, place)
+  scene.bucket?.objects.clear()
+  for (const [name, bytes] of copy.objects) scene.bucket?.objects.set(name, bytes)
   const { errors } = await command(scene, ["resume"])
-  await giveUp(`${place}.heads`, errors)
+  await giveUp(scene, errors)
   await command(scene, ["fsck"])
   scene.model = structuredClone(copy.model)
   await addMeanwhile(scene, copy.meanwhile, model)
@@ -369,11 +384,13 @@ async function addMeanwhile(
 }
 
 /** Removes lines as the command asks: of an epoch that a later restore has begun, and that is lost. */
-async function giveUp(heads: string, errors: string): Promise<void> {
+async function giveUp(scene: Scene, errors: string): Promise<void> {
+  const heads = `${scene.data}.heads`
   const lost = [...errors.matchAll(/also lists (\S+), which/g)].map(([, origin]) => `${origin} `)
   const lines = (await readFile(heads, "utf8")).split("\n")
   const kept = lines.filter((line) => !lost.some((origin) => line.startsWith(origin)))
   await writeFile(heads, kept.join("\n"))
+  await synced(scene)
 }
 
 /** Into a database and back, or into another folder. */
@@ -385,12 +402,14 @@ async function copy(scene: Scene): Promise<void> {
     const target = await postgres.createDatabase()
     await command(scene, ["copy", "--from", data, "--to", target])
     for (const name of await readdir(data)) if (/\.db(-|$)/.test(name)) await rm(join(data, name))
+    await synced(scene)
     scene.database = target
     return
   }
   const place = await newPlace(scene)
   if (existsSync(join(data, "archive")))
     await cp(join(data, "archive"), join(place, "archive"), { recursive: true })
+  await synced(scene)
   await command(scene, ["copy", "--from", database ?? data, "--to", place])
   scene.database = undefined
   await moveTo(scene, place)
