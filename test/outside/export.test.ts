@@ -14,6 +14,7 @@ import {
 import { tmpdir, userInfo } from "node:os"
 import { dirname, join } from "node:path"
 import { test } from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import { expectChain } from "../chain.ts"
 import { startProgram } from "../crash/programs.ts"
 import { freePort } from "../free-port.ts"
@@ -227,7 +228,7 @@ test("an export that is killed again and again continues, and equals an uninterr
     // As soon as it has added some files to what was there.
     const before = Math.max(had, countOf(folder))
     had = before + 7
-    while (child.exitCode === null && countOf(folder) < had) await new Promise(setImmediate)
+    while (child.exitCode === null && countOf(folder) < had) await sleep(1)
     child.kill("SIGKILL")
     if ((await ended) === "SIGKILL") kills += 1
   }
