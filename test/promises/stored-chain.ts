@@ -84,43 +84,46 @@ function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> 
   const last = journal.prepare(`SELECT ${columns} ORDER BY e.sequence DESC LIMIT 1`)
   const spans = journal.prepare(
     `SELECT s.first, s.count FROM workspaces w JOIN stretches s ON s.workspace = w.number
-     WHERE w.id = ? AND s.part = 0 AND s.first + s.count > ? + 1 ORDER BY s.first LIMIT ?`,
+     WHERE w.id = ? AND s.part = 0 AND s.first + s.count > ? + 1 ORDER BY s.first`,
   )
-  const partsOf = (table: string, workspace: string, first: number): Buffer => {
-    const rows = journal
-      .prepare(
-        `SELECT t.bytes FROM workspaces w JOIN ${table} t ON t.workspace = w.number
-         WHERE w.id = ? AND t.first = ? ORDER BY t.part`,
-      )
-      .all(workspace, first)
-    return Buffer.concat(rows.map((row) => row["bytes"] as Uint8Array))
+  const frame = journal.prepare(
+    `SELECT f.first FROM workspaces w JOIN frames f ON f.workspace = w.number
+     WHERE w.id = ?1 AND f.part = 0 AND f.first <= ?2 AND f.first + f.count > ?2`,
+  )
+  const partsOf = (table: string) => {
+    const parts = journal.prepare(
+      `SELECT t.bytes FROM workspaces w JOIN ${table} t ON t.workspace = w.number
+       WHERE w.id = ? AND t.first = ? ORDER BY t.part`,
+    )
+    return (workspace: string, first: number): Buffer =>
+      Buffer.concat(parts.all(workspace, first).map((row) => row["bytes"] as Uint8Array))
   }
-  const packed = (workspace: string, sequence: number, limit: number): Stored[] =>
-    spans.all(workspace, sequence, limit).flatMap((row) => {
+  const [sealed, stretch, bodies] = [
+    partsOf("disclosures"),
+    partsOf("stretches"),
+    partsOf("frames"),
+  ]
+  const packed = (workspace: string, after: number, limit: number): readonly Stored[] => {
+    const found: Stored[] = []
+    for (const row of spans.iterate(workspace, after)) {
       const [first, count] = [Number(row["first"]), Number(row["count"])]
-      const sealed = partsOf("disclosures", workspace, first)
-      const bytes = partsOf("stretches", workspace, first)
-      return stretchOf(bytes, count, sealed).map((one, at) => ({
-        ...one,
-        workspace,
-        sequence: first + at,
-      }))
-    })
+      const entries = stretchOf(stretch(workspace, first), count, sealed(workspace, first))
+      for (const [at, one] of entries.entries())
+        if (first + at > after) found.push({ ...one, workspace, sequence: first + at })
+      if (found.length >= limit) break
+    }
+    return found
+  }
   const frames = async (workspace: string, sequence: number): Promise<readonly Frame[]> => {
-    const row = journal
-      .prepare(
-        `SELECT f.first FROM workspaces w JOIN frames f ON f.workspace = w.number
-         WHERE w.id = ?1 AND f.part = 0 AND f.first <= ?2 AND f.first + f.count > ?2`,
-      )
-      .get(workspace, sequence)
-    return row === undefined ? [] : [{ bytes: partsOf("frames", workspace, Number(row["first"])) }]
+    const row = frame.get(workspace, sequence)
+    return row === undefined ? [] : [{ bytes: bodies(workspace, Number(row["first"])) }]
   }
   return {
     async after(workspace, sequence, limit) {
       const rows = following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row))
-      const all = [...packed(workspace, sequence, limit), ...rows]
-        .filter((entry) => entry.sequence > sequence)
-        .toSorted((one, other) => one.sequence - other.sequence)
+      const all = [...packed(workspace, sequence, limit), ...rows].toSorted(
+        (one, other) => one.sequence - other.sequence,
+      )
       return withBodies(all.slice(0, limit), (one) => frames(workspace, one))
     },
     async head(workspace) {
