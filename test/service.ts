@@ -83,9 +83,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     TALLYSTICK_PORT: "0",
     // The suites are refused thousands of times, so refusals do not wait; a test of their own does.
     TALLYSTICK_LIMIT_REFUSAL_MS: "1",
-    // On a busy machine a search takes longer than a user waits.
-    TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "60000",
-    TALLYSTICK_LIMIT_READ_WAIT_MS: "60000",
+    // On a busy machine a search may take longer than a user waits, yet less than its connection.
+    TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "20000",
+    TALLYSTICK_LIMIT_READ_WAIT_MS: "20000",
     TALLYSTICK_ROOT_KEY: rootKeyOf(data),
     ...(await engineSettings(data)),
     ...options.environment,

@@ -84,7 +84,7 @@ async function spentMs(service: Service): Promise<number> {
 }
 
 test("a search ends when its client hangs up", async () => {
-  const service = await start()
+  const service = await start({ TALLYSTICK_LIMIT_SEARCH_TIMEOUT_MS: "60000" })
   const { reader, path, id } = await wordyWorkspace(service)
   let year = 2030
   const target = () => `${path}/events?query=${broad}&limit=1&to=${year++}-01-01T00:00:00Z`

@@ -15,6 +15,7 @@ const entries = 40
 const service = await startService({
   program: join(import.meta.dirname, "measured-turns.ts"),
   arguments: [],
+  environment: { TALLYSTICK_LIMIT_READ_WAIT_MS: "60000" },
 })
 after(() => service[Symbol.asyncDispose]())
 const acme = await makeWorkspace(service)
