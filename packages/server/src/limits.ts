@@ -51,7 +51,7 @@ export const defaultLimits = {
    * send a request into a connection that is being closed.
    */
   keepAliveTimeoutMs: 72_000,
-  /** A connection that is idle during a request. */
+  /** A connection that is idle during a request, unless its answer is still being made. */
   stillTimeoutMs: 60_000,
   /** Bodies of writes that are parsed before other requests run: some ten milliseconds of work. */
   turnBytesMax: 128 * 1024,

@@ -21,6 +21,7 @@ type ConnectionLimits = Pick<
   | "pipelinedMax"
   | "pipelinedOfNetworkMax"
   | "drainTimeoutMs"
+  | "stillTimeoutMs"
 >
 
 /**
@@ -77,6 +78,9 @@ export class Connections {
   attach(server: Server): void {
     const shares = new ConnectionShares(this.#limits.connectionsMax, isIdle)
     server.on("connection", (socket: Socket) => shares.add(socket))
+    server.setTimeout(this.#limits.stillTimeoutMs, (socket: Socket) => {
+      if (!waitsForUs(socket)) socket.destroy()
+    })
     // Node silently drops headers above a count. `headersBytesMax` bounds them instead.
     server.maxHeadersCount = 0
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
@@ -255,6 +259,12 @@ export class Connections {
 /** Whether no request of a connection waits for its answer. */
 function isIdle(socket: Socket & Watched): boolean {
   return socket[lastAnswer]?.writableFinished ?? true
+}
+
+/** Whether a connection is still only because its answer is being made. */
+function waitsForUs(socket: Socket & Watched): boolean {
+  const last = socket[lastAnswer]
+  return socket.writableLength === 0 && last?.req.complete === true && !last.writableFinished
 }
 
 type ParserError = Error & { readonly code?: string; readonly rawPacket?: unknown }

@@ -153,6 +153,18 @@ test("a client that does not read its answer is disconnected", async () => {
   socket.destroy()
 })
 
+test("a client that waits for its answer is not disconnected, however long that takes", async () => {
+  await using house = await openServer({ limits: { stillTimeoutMs: 100 } })
+  const socket = await house.dial()
+  const received = collect(socket)
+  socket.write("GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  await until(() => house.held.length === 1)
+  await delay(400)
+  house.held[0]?.()
+  await until(() => received.text.startsWith("HTTP/1.1 200 "))
+  socket.destroy()
+})
+
 test("answers that wait behind one that is not read count as unread", async () => {
   await using house = await openServer()
   const ask =

@@ -119,7 +119,6 @@ export class HttpServer {
     // Node would refuse an unknown expectation without a body. checkFraming refuses it with one.
     for (const event of ["request", "checkContinue", "checkExpectation"])
       this.server.on(event, serve)
-    this.server.setTimeout(limits.stillTimeoutMs)
     this.#connections.attach(this.server)
     cutSlowReaders(this.server, clock, limits, (socket) => this.#connections.queuedOn(socket))
   }
