@@ -2,7 +2,7 @@
 // and the manifest contains the hashes of files after it. So every file is made twice: once to
 // measure it, once to send it.
 
-import { createHash, hash } from "node:crypto"
+import { createHash, hash, type Hash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import {
   formatManifest,
@@ -14,49 +14,59 @@ import {
   type ZipFile,
 } from "@tallystick/proof"
 import { LedgerError } from "../error.ts"
-import type { PackFile } from "./pack-files.ts"
+import type { PackFile, Piece } from "./pack-files.ts"
 
-export interface MeasuredFile extends PackFile, ZipFile {
+/** What a file's content must be when it is sent. */
+export interface Measure {
+  readonly size: number
+  readonly crc: number
   readonly hash: string
 }
+
+export interface MeasuredFile extends PackFile, ZipFile {}
 
 export interface Manifest {
   readonly text: string
   readonly packHash: string
 }
 
-/** Makes every file once and measures it. Refuses more than `bytesMax` in total. */
+/** Measures files by their pieces, after those before. Refuses more than `bytesMax` in total. */
 export async function measure(
-  files: readonly PackFile[],
+  pieces: AsyncIterable<Piece>,
   bytesMax: number,
   signal?: AbortSignal,
-): Promise<readonly MeasuredFile[]> {
-  const measured: MeasuredFile[] = []
-  let bytes = 0
-  for (const file of files) {
-    const hashing = createHash("sha256")
-    let size = 0
-    let crc = 0
-    for await (const chunk of file.chunks()) {
-      signal?.throwIfAborted()
-      hashing.update(chunk)
-      crc = crc32(chunk, crc)
-      size += chunk.length
-      if (bytes + size > bytesMax)
-        throw new LedgerError(
-          "payload_too_large",
-          `the pack has more than the ${bytesMax} bytes that are allowed`,
-        )
-    }
-    bytes += size
-    measured.push({ ...file, name: file.path, size, crc, hash: hashing.digest("hex") })
+  before: ReadonlyMap<string, Measure> = new Map(),
+): Promise<ReadonlyMap<string, Measure>> {
+  const files = new Map<string, { size: number; crc: number; readonly hashing: Hash }>()
+  let bytes = before.values().reduce((sum, { size }) => sum + size, 0)
+  for await (const { path, chunk } of pieces) {
+    signal?.throwIfAborted()
+    bytes += chunk.length
+    if (bytes > bytesMax)
+      throw new LedgerError(
+        "payload_too_large",
+        `the pack has more than the ${bytesMax} bytes that are allowed`,
+      )
+    const file = files.get(path) ?? { size: 0, crc: 0, hashing: createHash("sha256") }
+    files.set(path, file)
+    file.size += chunk.length
+    file.crc = crc32(chunk, file.crc)
+    file.hashing.update(chunk)
   }
-  return measured
+  const measures = new Map(before)
+  for (const [path, { size, crc, hashing }] of files)
+    measures.set(path, { size, crc, hash: hashing.digest("hex") })
+  return measures
 }
 
-export function manifestOf(files: readonly MeasuredFile[]): Manifest {
+export async function* piecesOf(files: readonly PackFile[]): AsyncGenerator<Piece> {
+  for (const file of files)
+    for await (const chunk of file.chunks()) yield { path: file.path, chunk }
+}
+
+export function manifestOf(measures: ReadonlyMap<string, Measure>): Manifest {
   const text = formatManifest(
-    new Map(files.flatMap(({ path, hash }) => (isListed(path) ? [[path, hash]] : []))),
+    new Map([...measures].flatMap(([path, { hash }]) => (isListed(path) ? [[path, hash]] : []))),
   )
   return { text, packHash: hash("sha256", text) }
 }
@@ -70,8 +80,18 @@ export function manifestFile({ text }: Manifest): PackFile {
   }
 }
 
-export function inOrder(files: readonly MeasuredFile[]): readonly MeasuredFile[] {
-  return files.toSorted((a, b) => (a.path < b.path ? -1 : 1))
+/** The files in the order of an archive, each as it was measured. */
+export function inOrder(
+  files: readonly PackFile[],
+  measures: ReadonlyMap<string, Measure>,
+): readonly MeasuredFile[] {
+  return files
+    .map((file) => {
+      const measured = measures.get(file.path)
+      if (measured === undefined) throw changedMeanwhile(file.path)
+      return { ...file, name: file.path, ...measured }
+    })
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 export interface Archive {
@@ -124,8 +144,11 @@ async function* checked(file: MeasuredFile): AsyncGenerator<Buffer> {
     sent += chunk.length
     yield chunk
   }
-  if (sent !== file.size || found !== file.crc)
-    throw new Error(`${file.path} is not what it was a moment ago`)
+  if (sent !== file.size || found !== file.crc) throw changedMeanwhile(file.path)
+}
+
+function changedMeanwhile(path: string): Error {
+  return new Error(`${path} is not what it was a moment ago`)
 }
 
 const blockBytes = 64 * 1024

@@ -1,6 +1,7 @@
 // The files of an evidence pack. They are not stored. The pack's document names its entries and the
 // checkpoint that proves them; from these and the journal the same files are made again, piece by
-// piece. `@tallystick/proof` defines their formats.
+// piece: all at once to measure them, because verifying an entry takes most of the time, and one
+// after another to send them. `@tallystick/proof` defines their formats.
 
 import {
   bodiesPath,
@@ -30,7 +31,7 @@ import { policyDocumentId, type PackDocument, type Workspace } from "../store/do
 import { epochNamed, epochsOf, type Epoch } from "../store/epochs.ts"
 import { vkeyOf } from "../store/log-keys.ts"
 import type { JournalReader, Registry } from "../store/store.ts"
-import { broken, readEntries, type PackEntry } from "./pack-entries.ts"
+import { broken, readAgain, readEntries, type PackEntry } from "./pack-entries.ts"
 import { createInclusions } from "./pack-proofs.ts"
 import { packReadme } from "./pack-readme.ts"
 import type { TreeStore } from "../store/tree-reads.ts"
@@ -55,42 +56,96 @@ export interface PackFile {
   chunks(): AsyncIterable<Buffer>
 }
 
-/** The properties of an entry that decide its files. */
-interface ListedEntry {
-  readonly sequence: number
-  readonly receipt: string
-  readonly isSealed: boolean
+/** A part of a file. Those of one file come in order. */
+export interface Piece {
+  readonly path: string
+  readonly chunk: Buffer
+}
+
+/** The files that are about entries. */
+export interface EntryFiles {
+  /** All files, made at once. Each entry is verified, once, and shown to `see`. */
+  readonly pieces: (see?: (entry: PackEntry) => void) => AsyncGenerator<Piece>
+  /** The same files one by one, once `pieces` has ended. */
+  readonly files: () => readonly PackFile[]
+}
+
+interface Lines {
+  readonly sequences: number[]
+  readonly lineOf: LineOf
+}
+
+type LineOf = (entry: PackEntry) => string
+
+export function entryFiles(
+  source: PackSource,
+  workspace: Workspace,
+  { sequences, checkpoint }: Pick<PackContent, "sequences" | "checkpoint">,
+): EntryFiles {
+  const epoch = epochFor(workspace, checkpoint)
+  const inclusions = createInclusions(source, epoch)
+  const proofOf = (entry: PackEntry) => proofText(source, epoch, checkpoint, entry, inclusions)
+  const lines = new Map<string, Lines>()
+  const proofs = new Map<string, number>()
+
+  function* piecesAbout(entry: PackEntry, group: number): Generator<Piece> {
+    for (const [path, lineOf] of linesOf(entry, group)) {
+      const file = lines.get(path) ?? { sequences: [], lineOf }
+      lines.set(path, file)
+      file.sequences.push(entry.sequence)
+      yield { path, chunk: Buffer.from(lineOf(entry)) }
+    }
+  }
+
+  return {
+    async *pieces(see = () => {}) {
+      yield { path: packPaths.table, chunk: Buffer.from(formatTableHeader()) }
+      let count = 0
+      for await (const batch of readEntries(source, workspace, sequences)) {
+        for (const entry of batch) {
+          see(entry)
+          yield* piecesAbout(entry, Math.floor(count++ / packGroup))
+          const path = proofPath(entry.stored.receipt)
+          proofs.set(path, entry.sequence)
+          yield { path, chunk: Buffer.from(await proofOf(entry)) }
+        }
+      }
+    },
+    files: () => [
+      ...[...lines].map(([path, { sequences, lineOf }]) => ({
+        path,
+        async *chunks() {
+          if (path === packPaths.table) yield Buffer.from(formatTableHeader())
+          for await (const batch of readAgain(source, workspace, sequences))
+            yield Buffer.from(batch.map(lineOf).join(""))
+        },
+      })),
+      ...proofFiles([...proofs], (some) => readAgain(source, workspace, some), proofOf),
+    ],
+  }
+}
+
+/** The files with a line about an entry. Sealed fields that were erased have none. */
+function linesOf({ stored }: PackEntry, group: number): readonly (readonly [string, LineOf])[] {
+  return [
+    [packPaths.receipts, receiptLineOf],
+    [packPaths.table, formatTableRow],
+    [bodiesPath(group), bodyLineOf],
+    ...(stored.disclosures === "" ? [] : [[disclosuresPath(group), disclosureLineOf] as const]),
+  ]
 }
 
 /**
- * All files except the manifest and the seal, in no order. `html` is the text of the verifier that
- * the content names.
+ * All other files except the manifest and the seal, in no order. `html` is the text of the verifier
+ * that the content names.
  */
-export async function packFiles(
+export async function fixedFiles(
   source: PackSource,
   workspace: Workspace,
   content: PackContent,
   html: string | undefined,
 ): Promise<readonly PackFile[]> {
-  const { sequences, checkpoint } = content
-  const surveyed: ListedEntry[] = []
-  for await (const batch of readEntries(source, workspace, sequences)) {
-    for (const { sequence, stored } of batch)
-      surveyed.push({ sequence, receipt: stored.receipt, isSealed: stored.disclosures !== "" })
-  }
-  const lines = (
-    path: string,
-    of: readonly number[],
-    lineOf: (read: PackEntry) => string,
-    header = "",
-  ): PackFile => ({
-    path,
-    async *chunks() {
-      if (header !== "") yield Buffer.from(header)
-      for await (const batch of readEntries(source, workspace, of))
-        yield Buffer.from(batch.map(lineOf).join(""))
-    },
-  })
+  const { checkpoint } = content
   const epoch = epochFor(workspace, checkpoint)
   const [genesis = "", ...earlier] = epoch.geneses
   const vkey = await vkeyOf(source.registry, epoch, checkpoint)
@@ -102,10 +157,6 @@ export async function packFiles(
     fixed(packPaths.vkey, `${vkey}\n`),
     fixed(packPaths.policy, formatTrustPolicy(vkey)),
     fixed(packPaths.checkpoint, checkpoint),
-    lines(packPaths.receipts, sequences, (read) => `${formatReceiptLine(read)}\n`),
-    lines(packPaths.table, sequences, formatTableRow, formatTableHeader()),
-    ...groupFiles(surveyed, lines),
-    ...proofFiles(source, workspace, epoch, content, surveyed),
     ...(await policyFiles(source, workspace, content)),
   ]
 }
@@ -132,63 +183,47 @@ export async function sealFiles(
       seal.checkpoint,
       read,
     )
-    return [fixed(packPaths.seal, bodyLineOf(read)), fixed(packPaths.sealProof, text)]
+    return [fixed(packPaths.seal, bodyLineOf(read).trimEnd()), fixed(packPaths.sealProof, text)]
   }
   throw broken(seal.sequence)
 }
 
-/** The bodies in groups, and the disclosures of each group if there are any. */
-function groupFiles(
-  surveyed: readonly ListedEntry[],
-  lines: (path: string, of: readonly number[], lineOf: (read: PackEntry) => string) => PackFile,
-): readonly PackFile[] {
-  return Array.from({ length: Math.ceil(surveyed.length / packGroup) }, (_, group) => {
-    const members = surveyed.slice(group * packGroup, (group + 1) * packGroup)
-    const sequencesOf = (some: readonly ListedEntry[]) => some.map(({ sequence }) => sequence)
-    const sealed = sequencesOf(members.filter(({ isSealed }) => isSealed))
-    return [
-      lines(bodiesPath(group), sequencesOf(members), (read) => `${bodyLineOf(read)}\n`),
-      ...(sealed.length === 0 ? [] : [lines(disclosuresPath(group), sealed, disclosureLineOf)]),
-    ]
-  }).flat()
+function receiptLineOf(entry: PackEntry): string {
+  return `${formatReceiptLine(entry)}\n`
 }
 
 function bodyLineOf({ record: { index }, salt, bodyText }: PackEntry): string {
-  return formatBodyLine({ index, salt, body: bodyText })
+  return `${formatBodyLine({ index, salt, body: bodyText })}\n`
 }
 
-/** Empty if the disclosures were erased since the files were listed. */
+/** Empty if the disclosures were erased since the files were measured. */
 function disclosureLineOf({ record: { index }, stored }: PackEntry): string {
   const disclosures = disclosuresOf(stored)
   return disclosures.length === 0 ? "" : `${formatDisclosureLine({ index, disclosures })}\n`
 }
 
-/** Proofs are sorted by receipt, nearly the order of the chain, so a batch shares its reads. */
+/** Proofs are sent by receipt, nearly the order of the chain, so a batch shares its reads. */
 function proofFiles(
-  source: PackSource,
-  workspace: Workspace,
-  epoch: Epoch,
-  { checkpoint }: PackContent,
-  surveyed: readonly ListedEntry[],
+  proofs: readonly (readonly [path: string, sequence: number])[],
+  read: (sequences: readonly number[]) => AsyncIterable<readonly PackEntry[]>,
+  proofOf: (entry: PackEntry) => Promise<string>,
 ): readonly PackFile[] {
   const batch = 32
-  const ordered = surveyed.toSorted((a, b) => (a.receipt < b.receipt ? -1 : 1))
-  const inclusions = createInclusions(source, epoch)
+  const ordered = proofs.toSorted(([a], [b]) => (a < b ? -1 : 1))
   let held: { readonly from: number; readonly texts: readonly string[] } = { from: 0, texts: [] }
   const textAt = async (at: number): Promise<string> => {
     const from = at - (at % batch)
     if (held.from !== from || held.texts.length === 0) {
       const texts: string[] = []
-      const sequences = ordered.slice(from, from + batch).map(({ sequence }) => sequence)
-      for await (const reads of readEntries(source, workspace, sequences))
-        for (const read of reads)
-          texts.push(await proofText(source, epoch, checkpoint, read, inclusions))
+      const sequences = ordered.slice(from, from + batch).map(([, sequence]) => sequence)
+      for await (const entries of read(sequences))
+        for (const entry of entries) texts.push(await proofOf(entry))
       held = { from, texts }
     }
     return held.texts[at - from] ?? ""
   }
-  return ordered.map(({ receipt }, at) => ({
-    path: proofPath(receipt),
+  return ordered.map(([path], at) => ({
+    path,
     async *chunks() {
       yield Buffer.from(await textAt(at))
     },

@@ -123,10 +123,21 @@ async function bytesOf({ bytes, content }: PackDownload): Promise<Uint8Array> {
 
 const range = (from: number, count: number) => Array.from({ length: count }, (_, at) => from + at)
 
-test("every download of a pack has the same bytes while the ledger grows, and it verifies", async () => {
-  const house = await openHouse(700)
+test("a pack reads each entry once to be made, its downloads have the same bytes while the ledger grows, and it verifies", async () => {
+  const read: number[] = []
+  const house = await openHouse(700, {
+    journal: (journal) => ({
+      ...journal,
+      async at(...asked) {
+        const entries = await journal.at(...asked)
+        read.push(...entries.map((entry) => entry?.sequence ?? 0))
+        return entries
+      },
+    }),
+  })
   const sequences = [...range(3, 300), 400, 402, 555, ...range(600, 50)]
   const pack = await house.make(sequences)
+  assert.deepEqual(read, sequences)
   assert.ok(pack.value.seal !== undefined && pack.value.seal.sequence > 700)
   const first = await house.download(pack)
   const verdict = house.verified(first)

@@ -28,11 +28,13 @@ import {
   manifestFile,
   manifestOf,
   measure,
+  piecesOf,
   zipOf,
   type Archive,
+  type Measure,
 } from "../query/pack-archive.ts"
-import { readEntries } from "../query/pack-entries.ts"
-import { packFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
+import type { PackEntry } from "../query/pack-entries.ts"
+import { entryFiles, fixedFiles, sealFiles, type PackSource } from "../query/pack-files.ts"
 import {
   changed,
   created,
@@ -98,6 +100,7 @@ export interface PackParts extends SigningParts {
 
 export function createPacks(parts: PackParts): Packs {
   const { ledger, clock, limits } = parts
+  const { packBytesMax } = limits
   const { registry } = parts.store
   const source = { ...parts.store, pace: parts.pace }
   const { making, send } = linesFor(clock, limits)
@@ -110,16 +113,17 @@ export function createPacks(parts: PackParts): Packs {
         const checkpoint = await signedFor(parts, workspace, sequences.at(-1) ?? 0)
         const nowMs = clock.now()
         const packId = ledger.makeId("pack", nowMs)
-        const of = await survey(source, workspace, sequences)
+        const basis = { sequences, checkpoint }
+        const [measured, of] = await survey(source, workspace, basis, packBytesMax, signal)
         // The entries themselves are checked, whichever way they were found.
         if (!of.projectIds.every((projectId) => mayTouch(by, projectId)))
           throw new Error("a pack was asked for that its maker may not see")
-        const times = { createdAt: isoTime(nowMs), checkpoint }
+        const createdAt = isoTime(nowMs)
         const html = await parts.savedVerifier()
         const verifier = html === undefined ? {} : { verifier: toHex(sha256(utf8(html))) }
-        const content = { ...of, title, ...times, sequences, form: packForm, ...verifier }
-        const files = await packFiles(source, workspace, { packId, ...content }, html)
-        const { packHash } = manifestOf(await measure(files, limits.packBytesMax, signal))
+        const content = { ...of, title, createdAt, ...basis, form: packForm, ...verifier }
+        const rest = piecesOf(await fixedFiles(source, workspace, { packId, ...content }, html))
+        const { packHash } = manifestOf(await measure(rest, packBytesMax, signal, measured))
         // A commitment only: an entry could not hold a long list of projects.
         const projects = commitmentTo(canonicalize(of.projectIds))
         const act = packAct(by, packAction, packId, title, {
@@ -153,22 +157,23 @@ export function createPacks(parts: PackParts): Packs {
             : pack
         if (value.seal === undefined) throw new Error("a pack that was sealed has a seal")
         const html = await verifierOf(registry, pack)
-        const own = await packFiles(source, workspace, { packId: pack.id, ...value }, html)
-        const made = await measure(own, limits.packBytesMax, signal)
-        const manifest = manifestOf(made)
+        const content = { packId: pack.id, ...value }
+        const about = entryFiles(source, workspace, content)
+        const measured = await measure(about.pieces(), packBytesMax, signal)
+        const fixed = await fixedFiles(source, workspace, content, html)
+        const own = await measure(piecesOf(fixed), packBytesMax, signal, measured)
+        const manifest = manifestOf(own)
         if (manifest.packHash !== value.packHash)
           throw new LedgerError(
             "integrity_failure",
             "the entries or policies of this pack have changed since it was made",
           )
-        const others = await measure(
-          [manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))],
-          limits.packBytesMax,
-        )
+        const others = [manifestFile(manifest), ...(await sealFiles(source, workspace, value.seal))]
+        const whole = [...own, ...(await measure(piecesOf(others), packBytesMax))]
         const { title, packHash } = value
         const act = packAct(by, "evidence.pack.download", pack.id, title, { packHash, format })
         await recordActs(ledger, workspace, [act], clock.now())
-        const files = inOrder([...made, ...others])
+        const files = inOrder([...fixed, ...about.files(), ...others], new Map(whole))
         return format === "zip" ? zipOf(files) : jsonOf(files, manifest)
       }
       // The place for sending comes first: slow clients of a workspace must not occupy places for
@@ -274,30 +279,32 @@ function refuseFormer(workspace: Workspace, sequences: readonly number[]): void 
 }
 
 /**
- * The projects of the entries, and the policies that they name, as far as those are published now.
+ * The measures of the files about the entries, the projects of these, and the policies that they
+ * name, as far as those are published now.
  */
 async function survey(
   source: PackSource,
   workspace: Workspace,
-  sequences: readonly number[],
-): Promise<Pick<PackDocument, "projectIds" | "policies">> {
+  basis: Pick<PackDocument, "sequences" | "checkpoint">,
+  bytesMax: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly [ReadonlyMap<string, Measure>, Pick<PackDocument, "projectIds" | "policies">]> {
   const named = new Map<string, { projectId: string; version: number }>()
   const projectIds = new Set<string>()
-  for await (const batch of readEntries(source, workspace, sequences)) {
-    for (const { body } of batch) {
-      const { projectId, policyVersion: version } = body
-      if (typeof projectId !== "string") continue
-      projectIds.add(projectId)
-      if (typeof version === "number")
-        named.set(policyDocumentId(projectId, version), { projectId, version })
-    }
+  const see = ({ body: { projectId, policyVersion: version } }: PackEntry): void => {
+    if (typeof projectId !== "string") return
+    projectIds.add(projectId)
+    if (typeof version === "number")
+      named.set(policyDocumentId(projectId, version), { projectId, version })
   }
+  const pieces = entryFiles(source, workspace, basis).pieces(see)
+  const measured = await measure(pieces, bytesMax, signal)
   const published = await Promise.all(
     [...named].map(async ([id, policy]) =>
       (await source.registry.get("policy", workspace.id, id)) === undefined ? [] : [policy],
     ),
   )
-  return { projectIds: [...projectIds].toSorted(), policies: published.flat() }
+  return [measured, { projectIds: [...projectIds].toSorted(), policies: published.flat() }]
 }
 
 /** The sequence of the entry that records a pack. It comes after the pack's checkpoint. */
