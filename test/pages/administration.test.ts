@@ -456,7 +456,12 @@ test("a new version of a policy that is being written is not begun again, nor le
   await page.getByRole("link", { name: "Policies" }).click()
   const begin = page.getByRole("button", { name: "New version" })
   await begin.click()
-  const text = page.getByLabel("Text", { exact: true }).first()
+  await page.getByRole("button", { name: "Section", exact: true }).click()
+  await page.getByRole("button", { name: "Remove this section" }).first().click()
+  const text = page.getByRole("group", { name: "Section 1" }).getByLabel("Text", { exact: true })
+  // Without a word, that is work, too.
+  await page.getByRole("link", { name: "Packs", exact: true }).click()
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click()
   await text.fill("We keep names.")
   await Promise.all([page.waitForResponse(/published-policy/), begin.click()])
   await giveTime(page)

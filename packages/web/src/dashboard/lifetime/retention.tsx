@@ -10,10 +10,9 @@ import type {
 } from "@tallystick/client/wire"
 import { invalid, type Told } from "../../ask.ts"
 import { elementOf, redraw, type Child } from "../../elements/elements.ts"
-import { Button, IconButton } from "../../parts/button.tsx"
 import { counted, number, sizeText } from "../../parts/counted.ts"
+import { formRows } from "../../parts/form-rows.tsx"
 import { Check, Form } from "../../parts/form.tsx"
-import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
@@ -41,29 +40,18 @@ interface RulesProps {
 }
 
 function Rules({ desk, rules, saved }: RulesProps) {
-  const rows = elementOf(<div class="rules" />)
+  const rows = formRows({ name: "Rule", className: "rules", items: rules, draw: ruleFields })
   const preview = elementOf(<div aria-live="polite" />)
-  const add = (rule?: RetentionRule): void => {
-    rows.append(<RuleRow rule={rule} number={rows.childElementCount + 1} changed={renumber} />)
-  }
   let counting: object | undefined
   /** Counts are of other rules than these. */
-  const forget = (): void => {
+  const changed = (): void => {
     counting = undefined
     redraw(preview)
+    // Until they are saved, and not only counted.
+    rows.place.dataset["unsaved"] = ""
   }
-  const changed = (): void => {
-    forget()
-    rows.dataset["unsaved"] = ""
-  }
-  const renumber = (): void => {
-    changed()
-    for (const [at, legend] of rows.querySelectorAll("legend").entries())
-      legend.textContent = `Rule ${at + 1}`
-  }
-  for (const rule of rules) add(rule)
   const submit = async () => {
-    const wanted = rulesIn(rows)
+    const wanted = rows.all().map(ruleIn)
     const mine = (counting = {})
     const show = (content: Node): void => {
       if (counting === mine) redraw(preview, content)
@@ -85,18 +73,7 @@ function Rules({ desk, rules, saved }: RulesProps) {
         fits is kept for ever. Consents expire only by a rule that names their action. Policies,
         erasures and changes of access never expire.
       </p>
-      {rows}
-      <p class="actions">
-        <Button
-          onClick={() => {
-            add()
-            renumber()
-            rows.lastElementChild?.querySelector("input")?.focus()
-          }}
-        >
-          <Icon of={plusIcon} /> Rule
-        </Button>
-      </p>
+      {rows.node}
     </Form>,
   )
   form.classList.add("rules-form")
@@ -109,16 +86,9 @@ function Rules({ desk, rules, saved }: RulesProps) {
   )
 }
 
-interface RuleRowProps {
-  readonly rule: RetentionRule | undefined
-  readonly number: number
-  readonly changed: () => void
-}
-
-function RuleRow({ rule, number, changed }: RuleRowProps) {
-  const row = elementOf(
-    <fieldset class="rule-row">
-      <legend>Rule {number}</legend>
+function ruleFields(rule: RetentionRule | undefined) {
+  return (
+    <>
       <label>
         <span>Days</span>
         <input class="field" type="number" name="days" min={1} required value={rule?.days ?? ""} />
@@ -147,31 +117,20 @@ function RuleRow({ rule, number, changed }: RuleRowProps) {
         <span>Action begins with</span>
         <input class="field mono" name="action" placeholder="any" value={rule?.action ?? ""} />
       </label>
-      <IconButton
-        icon={crossIcon}
-        label="Remove this rule"
-        onClick={() => {
-          row.remove()
-          changed()
-        }}
-      />
-    </fieldset>,
+    </>
   )
-  return row
 }
 
-function rulesIn(rows: HTMLElement): readonly RetentionRule[] {
-  return [...rows.querySelectorAll("fieldset")].map((row) => {
-    const value = (name: string): string =>
-      row.querySelector<HTMLInputElement>(`[name=${name}]`)?.value.trim() ?? ""
-    const lane = lanes.find((each) => each === value("lane"))
-    return {
-      ...(value("projectId") !== "" && { projectId: value("projectId") }),
-      ...(lane !== undefined && { lane }),
-      ...(value("action") !== "" && { action: value("action") }),
-      days: Number(value("days")),
-    }
-  })
+function ruleIn(row: HTMLElement): RetentionRule {
+  const value = (name: string): string =>
+    row.querySelector<HTMLInputElement>(`[name=${name}]`)?.value.trim() ?? ""
+  const lane = lanes.find((each) => each === value("lane"))
+  return {
+    ...(value("projectId") !== "" && { projectId: value("projectId") }),
+    ...(lane !== undefined && { lane }),
+    ...(value("action") !== "" && { action: value("action") }),
+    days: Number(value("days")),
+  }
 }
 
 /** A large ledger is counted in several requests. */

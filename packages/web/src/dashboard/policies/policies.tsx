@@ -12,12 +12,12 @@ import type {
 } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
 import { elementOf, redraw } from "../../elements/elements.ts"
-import { Button, IconButton, waiting } from "../../parts/button.tsx"
+import { Button, waiting } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
 import { asksBefore, confirm } from "../../parts/dialog.tsx"
+import { formRows } from "../../parts/form-rows.tsx"
 import { Field, Form, RefusedLine } from "../../parts/form.tsx"
 import { Hash } from "../../parts/hash.tsx"
-import { crossIcon, Icon, plusIcon } from "../../parts/icon.tsx"
 import { announce } from "../../parts/page.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import type { Column } from "../../parts/table.tsx"
@@ -208,20 +208,23 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
   const again = (): void => void openEditor(place, of, list)
   if (!told.ok) return redraw(place, <RefusedLine refusal={told.refusal} retry={again} />)
   const newest = told.value
-  const sections = elementOf(<div class="policy-sections" />)
   const difference = elementOf(<div class="policy-difference" />)
   const drafts = (): readonly PolicySection[] =>
-    [...sections.querySelectorAll("fieldset")].map((section) => {
+    sections.all().map((section) => {
       const [id = "", title = "", body = ""] = [...section.querySelectorAll("input, textarea")].map(
         (field) => (field as HTMLInputElement | HTMLTextAreaElement).value, // as selected
       )
       return { id, title, body }
     })
-  const add = (section?: PolicySection): void => {
-    sections.append(<Section section={section} number={sections.childElementCount + 1} />)
-  }
-  for (const section of newest?.sections ?? []) add(section)
-  if (newest === undefined) add()
+  const showDifference = (): void =>
+    redraw(difference, <Changes before={newest?.sections ?? []} after={drafts()} />)
+  const sections = formRows<PolicySection>({
+    name: "Section",
+    className: "policy-sections",
+    items: newest?.sections ?? [{ id: "", title: "", body: "" }],
+    draw: sectionFields,
+    beside: <Button onClick={showDifference}>What changes</Button>,
+  })
   const close = (): void => redraw(place)
   const version = (newest?.version ?? 0) + 1
   const submit = () => {
@@ -233,8 +236,6 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
     list.reload()
     announce(`Version ${version} is published`)
   }
-  const showDifference = (): void =>
-    redraw(difference, <Changes before={newest?.sections ?? []} after={drafts()} />)
   redraw(
     place,
     <section class="editor" aria-label="New version">
@@ -246,13 +247,7 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
         cancel={() => asksBefore(close) || close()}
         isWork
       >
-        {sections}
-        <p class="actions">
-          <Button onClick={() => add()}>
-            <Icon of={plusIcon} /> Section
-          </Button>
-          <Button onClick={showDifference}>What changes</Button>
-        </p>
+        {sections.node}
         {difference}
         <p class="small soft">A published version cannot be changed or taken back.</p>
       </Form>
@@ -261,33 +256,16 @@ async function openEditor(place: HTMLElement, of: OfProject, list: ListedTable):
   place.querySelector("input")?.focus()
 }
 
-interface SectionProps {
-  readonly section: PolicySection | undefined
-  readonly number: number
-}
-
-function Section({ section, number }: SectionProps) {
-  const remove = ({ currentTarget }: Event): void => {
-    if (currentTarget instanceof Element) currentTarget.closest("fieldset")?.remove()
-  }
+function sectionFields(section: PolicySection | undefined) {
+  const { id = "", title = "", body = "" } = section ?? {}
   return (
-    <fieldset>
-      <legend>
-        Section {number}{" "}
-        <IconButton icon={crossIcon} label={`Remove section ${number}`} onClick={remove} />
-      </legend>
+    <>
       <div class="form-pair">
-        <Field
-          name={`id-${number}`}
-          label="Id"
-          isMono
-          value={section?.id ?? ""}
-          placeholder="scope"
-        />
-        <Field name={`title-${number}`} label="Title" value={section?.title ?? ""} />
+        <Field name="id" label="Id" isMono value={id} placeholder="scope" />
+        <Field name="title" label="Title" value={title} />
       </div>
-      <Field name={`body-${number}`} label="Text" type="textarea" value={section?.body ?? ""} />
-    </fieldset>
+      <Field name="body" label="Text" type="textarea" value={body} />
+    </>
   )
 }
 
