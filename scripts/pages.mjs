@@ -60,6 +60,8 @@ async function bundle(vite, version, name, path) {
       modulePreload: false,
       rolldownOptions: {
         input: { [name]: path },
+        // Icons and other constants stand where they are used, which compresses better than names.
+        optimization: { inlineConst: { mode: "all", pass: 2 } },
         // What an element exports stays; what it loads later imports from it.
         ...(isElement && { preserveEntrySignatures: "allow-extension" }),
         output: {
@@ -74,10 +76,12 @@ async function bundle(vite, version, name, path) {
     fileName,
     content: Buffer.from(code ?? source).toString(),
   }))
+  const [style, ...others] = files.filter(({ fileName }) => fileName.endsWith(".css"))
+  if (others.length > 0) throw new Error(`a style of ${name} is in a file that nothing names`)
   return {
     files,
     script: output.find(({ isEntry }) => isEntry).fileName,
-    style: output.find(({ fileName }) => fileName.endsWith(".css"))?.fileName,
+    style: style?.fileName,
   }
 }
 
@@ -140,8 +144,10 @@ function put(path, content) {
   const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
   writeFileSync(join(out, path), bytes)
   writeFileSync(join(out, `${path}.br`), brotliCompressSync(bytes, { params }))
-  // With less memory the blocks are shorter, and their codes fit them better.
-  writeFileSync(join(out, `${path}.gz`), gzipSync(bytes, { level: 9, memLevel: 7 }))
+  // With less memory the blocks are shorter, and their codes may fit them better.
+  const coded = [5, 6, 7, 8].map((memLevel) => gzipSync(bytes, { level: 9, memLevel }))
+  const [smallest] = coded.toSorted((one, other) => one.length - other.length)
+  writeFileSync(join(out, `${path}.gz`), smallest)
 }
 
 /**

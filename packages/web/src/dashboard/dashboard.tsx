@@ -9,7 +9,6 @@ import { RefusedLine, unsaved } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { holdSecret } from "../parts/secret.tsx"
 import { root } from "../place.ts"
-import { openAccess } from "./access/access.tsx"
 import { openChain } from "./chain/chain.tsx"
 import { drawChainStatus } from "./chain/chain-status.tsx"
 import { createDesk, isSignedOut, type Desk, type OpenView, type View } from "./desk.ts"
@@ -20,7 +19,6 @@ import { openForbidden, openNotFound } from "./not-found.tsx"
 import { openOverview } from "./overview/overview.tsx"
 import { openPacks } from "./packs/packs.tsx"
 import { openPasswordChange } from "./password-change.tsx"
-import { openPeople } from "./people/people.tsx"
 import { currentPlace, isWithin, linkTo, type Place } from "./place.ts"
 import { openShell, type KnownWorkspaces, type PageLink } from "./shell.tsx"
 import { listenToKeys } from "./shortcuts.tsx"
@@ -34,9 +32,9 @@ const pages: readonly (PageLink & { readonly key?: string; readonly open: OpenVi
   { page: "packs", name: "Packs", key: "p", open: openPacks },
   { page: "policies", name: "Policies", key: "l", open: later("Policies", "openPolicies") },
   { page: "consents", name: "Consents", key: "n", open: later("Consents", "openConsents") },
-  { page: "people", name: "People", key: "u", open: openPeople },
+  { page: "people", name: "People", key: "u", open: later("People", "openPeople") },
   { page: "lifetime", name: "Lifetime", key: "i", open: later("Lifetime", "openLifetime") },
-  { page: "access", name: "Access", key: "k", open: openAccess },
+  { page: "access", name: "Access", key: "k", open: later("Access", "openAccess") },
   { page: "settings", name: "Settings", key: "s", open: later("Settings", "openSettings") },
 ]
 

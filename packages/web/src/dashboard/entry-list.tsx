@@ -14,8 +14,6 @@ import { offerReload } from "./offer-reload.tsx"
 import { createResults } from "./events/results.tsx"
 import { createRows, type RowPage, type Rows } from "./events/rows.ts"
 import { RecomputedSentence } from "./events/summary.tsx"
-import "../style/entries.css"
-import "./entry-list.css"
 
 interface ListParts {
   readonly desk: Desk

@@ -5,7 +5,6 @@ import { Tabs } from "../tabs.tsx"
 import { keysPart } from "./keys.tsx"
 import { membersPart } from "./members.tsx"
 import { tokensPart } from "./tokens.tsx"
-import "./access.css"
 
 const tabs = [
   ["keys", "API keys", keysPart],

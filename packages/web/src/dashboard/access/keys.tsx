@@ -9,11 +9,11 @@ import { Below, type Column } from "../../parts/table.tsx"
 import { Secret } from "../../parts/secret.tsx"
 import { Text, Unseen } from "../../parts/text.tsx"
 import { Time, Ago } from "../../parts/time.tsx"
-import { dayMs } from "../../parts/spans.ts"
 import { apiUrl } from "../../place.ts"
 import type { Desk } from "../desk.ts"
 import { listedTable } from "../listed-table.tsx"
 import type { Query } from "../place.ts"
+import { isUnused, keyState } from "./key-state.ts"
 import { Made } from "./made.tsx"
 
 const scopeSentences: Readonly<Record<Scope, string>> = {
@@ -117,18 +117,6 @@ function LastUse({ of: key }: { readonly of: ApiKey }) {
       )}
     </>
   )
-}
-
-export function keyState({ revokedAt, expiresAt }: ApiKey): "live" | "revoked" | "expired" {
-  if (revokedAt !== undefined) return "revoked"
-  return expiresAt !== undefined && Date.parse(expiresAt) <= Date.now() ? "expired" : "live"
-}
-
-/** For 90 days, of a key that works. */
-export function isUnused(key: ApiKey): boolean {
-  const { lastUsedAt, createdAt } = key
-  const isIdle = Date.now() - Date.parse(lastUsedAt ?? createdAt) > 90 * dayMs
-  return isIdle && keyState(key) === "live"
 }
 
 const lifetimes: readonly (readonly [value: string, text: string])[] = [

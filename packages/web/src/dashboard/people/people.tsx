@@ -6,7 +6,6 @@ import { Field, Form, textIn } from "../../parts/form.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import type { Place } from "../place.ts"
 import { openPerson } from "./person.tsx"
-import "./people.css"
 
 export const openPeople: OpenView = (desk, place) => {
   const content = elementOf(<div class="about" />)

@@ -5,11 +5,11 @@ import { Button, waiting } from "../../parts/button.tsx"
 import { Copy } from "../../parts/copy.tsx"
 import { Text } from "../../parts/text.tsx"
 import { openActivityLink } from "../activity-link.tsx"
+import { ConsentLookUp } from "../consents/look-up.tsx"
 import { Tabs } from "../tabs.tsx"
 import type { Desk } from "../desk.ts"
 import { createEntryList, type EntryList } from "../entry-list.tsx"
 import { Name } from "../events/entry-line.tsx"
-import { LaterPart } from "../later.tsx"
 import { loadHistory, newestOf, partiesOf, personTypes, sidesOf } from "../things/both-sides.ts"
 import { Nobody } from "./nobody.tsx"
 import { PackOfPerson } from "./pack-of-person.tsx"
@@ -62,11 +62,7 @@ export function openPerson(desk: Desk, id: string) {
     consents: () => (
       <>
         <h2>What they agreed to</h2>
-        <LaterPart
-          draw={({ ConsentLookUp }) => (
-            <ConsentLookUp desk={desk} subject={id} found={(why) => (reason = why)} />
-          )}
-        />
+        <ConsentLookUp desk={desk} subject={id} found={(why) => (reason = why)} />
       </>
     ),
     link: () => <LinkStep open={openLink} />,
