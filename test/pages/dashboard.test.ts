@@ -109,6 +109,36 @@ test("the end of a session asks for the password, and says why", async (open) =>
   await page.getByText("Your session has ended").waitFor()
 })
 
+test("each request goes on after the end of a session, and a wrong password is none", async (open) => {
+  const page = await open("chain", viewer, { refused: [401, 403] })
+  const goOn = async (): Promise<void> => {
+    await page.getByText("Your session has ended").waitFor()
+    await page.getByLabel("E-mail").fill(viewer.email)
+    await page.getByLabel("Password").fill(viewer.password)
+    await page.keyboard.press("Enter")
+  }
+  const save = page.getByRole("button", { name: "Save this checkpoint" })
+  await save.waitFor()
+  await page.context().clearCookies()
+  const saved = page.waitForEvent("download")
+  await save.click()
+  await goOn()
+  await saved
+
+  await page.getByRole("button", { name: "Account" }).click()
+  await page.getByRole("button", { name: "Change password" }).click()
+  await page.getByLabel("Password until now").fill("not that one")
+  await page.getByLabel("New password").fill("another good password")
+  const wrong = page.getByText("The e-mail or the password is wrong")
+  const change = page.getByRole("button", { name: "Change it" })
+  await change.click()
+  await wrong.waitFor()
+  await page.context().clearCookies()
+  await change.click()
+  await goOn()
+  await wrong.waitFor()
+})
+
 test("signing out while the service does not answer says so, and nobody is signed out", async (open) => {
   const page = await open("workspaces", viewer, { refused: [503] })
   await page.context().route(/v1\/session$/, (route) => route.fulfill({ status: 503 }))
@@ -348,8 +378,10 @@ test("keys lead from page to page, a list names them, and Back works", async (op
   await page.keyboard.press("g")
   await page.keyboard.press("o")
   await page.getByRole("heading", { name: /Chain intact/ }).waitFor()
+  await page.getByRole("button", { name: "Account" }).click()
   await page.goBack()
   await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  assert.equal(await page.locator(":popover-open").count(), 0)
   await page.keyboard.press("?")
   const list = page.getByRole("dialog", { name: "Keyboard" })
   await list.getByText("Go to Overview").waitFor()

@@ -270,8 +270,9 @@ test("explorer: rows that cannot be checked say why, and a reload checks them", 
   await recomputed(page, /^All \d+ rows/)
 })
 
-test("explorer: requests that were refused or cut off are repeated", async (open) => {
-  const page = await open("about:blank", viewer, { refused: [503, "ERR_INTERNET_DISCONNECTED"] })
+test("explorer: requests that were refused or cut off say why, and are repeated", async (open) => {
+  const refused = [429, 503, "ERR_INTERNET_DISCONNECTED"]
+  const page = await open("about:blank", viewer, { refused })
   await page.route("**/events/timeline?**", (route) =>
     route.fulfill({
       status: 503,
@@ -287,6 +288,12 @@ test("explorer: requests that were refused or cut off are repeated", async (open
   await page.unrouteAll({ behavior: "wait" })
   await line.getByRole("button", { name: "Try again" }).click()
   await page.getByRole("slider", { name: /^Entries over time/ }).waitFor()
+  // It is asked for without a body first, so the refusal has none.
+  await page.route("**/events/export?**", (route) => route.fulfill({ status: 429 }))
+  await page.getByRole("button", { name: "Export" }).click()
+  await page.getByRole("button", { name: "CSV" }).click()
+  await page.getByText("There were too many requests: wait a minute.").waitFor()
+  await page.keyboard.press("Escape")
   await page.context().setOffline(true)
   await page.locator("tr[data-sequence] a").first().click()
   const drawer = page.getByRole("complementary", { name: "Entry" })

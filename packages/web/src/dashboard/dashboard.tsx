@@ -76,7 +76,7 @@ export function showDashboard(parts: DashboardParts): void {
     isAll,
     pages,
     showKeys: keys.showList,
-    changePassword: openPasswordChange,
+    changePassword: () => desk && openPasswordChange(desk),
     signOut: () => void signOut(leave, shell.working),
   })
   function leave(): void {

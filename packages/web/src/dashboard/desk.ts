@@ -10,6 +10,8 @@ export interface Desk {
   readonly session: Session
   readonly workspace: string
   readonly isAdmin: boolean
+  /** What is refused because the session has ended is asked again in the next one. */
+  readonly inSession: <Value>(ask: () => Promise<Told<Value>>) => Promise<Told<Value>>
   readonly get: <Value>(
     path: readonly string[],
     query?: Query,
@@ -69,8 +71,7 @@ interface DeskParts {
 
 export function createDesk(parts: DeskParts): Desk {
   const { session, workspace, go, working, signedInAgain } = parts
-  /** What was refused because the session had ended is asked again in the next one. */
-  async function asked<Value>(ask: () => Promise<Told<Value>>): Promise<Told<Value>> {
+  const inSession: Desk["inSession"] = async (ask) => {
     for (;;) {
       const told = await ask()
       if (told.ok || !isSignedOut(told.refusal)) return told
@@ -78,17 +79,18 @@ export function createDesk(parts: DeskParts): Desk {
     }
   }
   const get: Desk["get"] = (path, query = {}, signal) =>
-    asked(() => askJson(endpointUrl(workspace, path, query), signal && { signal }))
+    inSession(() => askJson(endpointUrl(workspace, path, query), signal && { signal }))
   const role = session.workspaces.find(({ id }) => id === workspace)?.role
   return {
     session,
     workspace,
     isAdmin: session.member.instanceAdmin || role === "admin",
+    inSession,
     get,
     chain: watchChain(get),
     async send<Value>(...[method, path, body, query = {}]: Parameters<Desk["send"]>) {
       const url = endpointUrl(workspace, path, query)
-      const told = await asked(() => askJson<Value>(url, { method, body }))
+      const told = await inSession(() => askJson<Value>(url, { method, body }))
       const makes = method === "POST" && !isPreview(path, body)
       return told.ok ? told : { ok: false, refusal: withDoubt(told.refusal, makes) }
     },
@@ -114,6 +116,7 @@ function isPreview(path: readonly string[], body: unknown): boolean {
   return path.at(-1) === "preview" || (isObject(body) && body["dryRun"] === true)
 }
 
-export function isSignedOut({ status }: Refusal): boolean {
-  return status === 401
+/** A wrong password ends no session. */
+export function isSignedOut({ status, code }: Refusal): boolean {
+  return status === 401 && code !== "login_failed"
 }

@@ -3,14 +3,16 @@ import { openForm } from "../parts/dialog.tsx"
 import { Field, textIn } from "../parts/form.tsx"
 import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
+import type { Desk } from "./desk.ts"
 
-export function openPasswordChange(): void {
+export function openPasswordChange({ inSession }: Desk): void {
   openForm({
     title: "Change password",
     action: "Change it",
     submit(values) {
       const body = { old: textIn(values, "old"), new: textIn(values, "new") }
-      return askJson(new URL("v1/session/password", root), { method: "POST", body })
+      const url = new URL("v1/session/password", root)
+      return inSession(() => askJson(url, { method: "POST", body }))
     },
     done: () => announce("The password is changed"),
     children: (

@@ -72,9 +72,9 @@ export function signedPart(desk: Desk) {
   }
 }
 
-async function saveCheckpoint({ workspace }: Desk, refused: Element): Promise<void> {
+async function saveCheckpoint({ workspace, inSession }: Desk, refused: Element): Promise<void> {
   refused.replaceChildren()
-  const told = await askText(apiUrl(workspace, "tlog", "checkpoint"))
+  const told = await inSession(() => askText(apiUrl(workspace, "tlog", "checkpoint")))
   if (told.ok) save(`${workspace}.checkpoint`, told.value, "text/plain")
   else redraw(refused, <RefusedLine refusal={told.refusal} />)
 }

@@ -49,15 +49,25 @@ export function openExportMenu(): void {
   document.querySelector<HTMLElement>("#export button")?.focus()
 }
 
+/** The answer to HEAD names none. */
+const reasons: Readonly<Record<number, string>> = {
+  403: "you may not export here",
+  429: "there were too many requests: wait a minute",
+  503: "the service cannot do it now: try again in a while",
+}
+
 /** The browser writes it to the disk as it comes. The ledger records it before the first byte. */
-async function download({ working }: Desk, url: URL): Promise<void> {
+async function download({ inSession, working }: Desk, url: URL): Promise<void> {
   // Asked first, because a refusal would become the file.
   working(true)
-  const answer = await ask(url, { method: "HEAD" })
+  const answer = await inSession(() => ask(url, { method: "HEAD" }))
   working(false)
   if (!answer.ok) {
     const { refusal } = answer
-    return openDialog("Nothing was exported", () => <RefusedLine refusal={refusal} />)
+    const detail = reasons[refusal.status] ?? refusal.detail
+    return openDialog("Nothing was exported", () => (
+      <RefusedLine refusal={{ ...refusal, detail }} />
+    ))
   }
   const link = document.createElement("a")
   link.href = url.href

@@ -30,7 +30,7 @@ export const openSystem: OpenView = (desk) => {
   const place = elementOf(<div />)
   const load = async (): Promise<void> => {
     const [system, ready] = await Promise.all([
-      askJson<System>(new URL("v1/system", root)),
+      desk.inSession(() => askJson<System>(new URL("v1/system", root))),
       askJson<Readiness>(new URL("readyz?verbose", root)),
     ])
     if (!system.ok)

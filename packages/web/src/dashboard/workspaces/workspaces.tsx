@@ -7,7 +7,7 @@ import type { Column } from "../../parts/table.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { root } from "../../place.ts"
-import type { OpenView } from "../desk.ts"
+import type { Desk, OpenView } from "../desk.ts"
 import { pagedTable } from "../listed-table.tsx"
 import { linkTo, searchOf } from "../place.ts"
 
@@ -24,7 +24,7 @@ export const openWorkspaces: OpenView = (desk) => {
             another.
           </p>
           {member.instanceAdmin ? (
-            listOfAll()
+            listOfAll(desk)
           ) : (
             <ul class="names">
               {workspaces.map(({ id, role }) => (
@@ -36,7 +36,7 @@ export const openWorkspaces: OpenView = (desk) => {
             </ul>
           )}
         </section>
-        {member.instanceAdmin && <NewOne />}
+        {member.instanceAdmin && <NewOne desk={desk} />}
       </>
     ),
   }
@@ -52,25 +52,27 @@ const columns: readonly Column<Workspace>[] = [
   { name: "Since", draw: ({ createdAt }) => <Time at={createdAt} form="date" /> },
 ]
 
-function listOfAll(): Node {
+function listOfAll({ inSession }: Desk): Node {
   const url = new URL("v1/workspaces", root)
   return pagedTable({
     url: url.href,
-    load: (cursor) => askJson<WorkspaceList>(new URL(`?${searchOf({ cursor })}`, url)),
+    load: (cursor) =>
+      inSession(() => askJson<WorkspaceList>(new URL(`?${searchOf({ cursor })}`, url))),
     itemsOf: ({ workspaces }) => workspaces,
     columns: () => columns,
     empty: "There is none yet.",
   }).node
 }
 
-function NewOne() {
+function NewOne({ desk }: { readonly desk: Desk }) {
   const submit = (values: FormData) => {
     const name = textIn(values, "name")
     const body: NewWorkspace = {
       id: textIn(values, "id") ?? "",
       ...(name !== undefined && { name }),
     }
-    return askJson<Workspace>(new URL("v1/workspaces", root), { method: "POST", body })
+    const url = new URL("v1/workspaces", root)
+    return desk.inSession(() => askJson<Workspace>(url, { method: "POST", body }))
   }
   // Reloads the dashboard, so that its menu has the new workspace.
   const open = ({ id }: Workspace): void => location.assign(linkTo(id, ["events"]))
