@@ -14,7 +14,6 @@ import {
   expectNarrow,
   giveTime,
   holdAnswer,
-  savedBy,
   secretIn,
   storedSecret,
 } from "./browser.ts"
@@ -203,18 +202,24 @@ test("a person's activity is opened by a link, which is listed and revoked", asy
   await page.getByRole("heading", { name: "This link was withdrawn" }).waitFor()
 })
 
-test("a dialog that waits for the service is opened once", async (open) => {
+test("a dialog that waits for the service is opened once, and not over another page", async (open) => {
   const page = await open("access?tab=tokens", admin)
   const button = page.getByRole("button", { name: "Link to a person's activity" })
-  const release = await holdAnswer(page, "**/projects?*", () => button.click())
+  const ask = () => holdAnswer(page, "**/projects?*", () => button.click())
+  const release = await ask()
   await page.locator("button[aria-busy=true]").waitFor()
   await button.click()
   await release()
   await page.getByRole("dialog").waitFor()
   assert.equal(await page.locator("dialog[open]").count(), 1)
+  await page.keyboard.press("Escape")
+  const releaseLate = await ask()
+  await page.getByRole("link", { name: "Packs", exact: true }).click()
+  await releaseLate()
+  assert.equal(await page.locator("dialog[open]").count(), 0)
 })
 
-test("an answer that was lost leaves it open whether a key was made", async (open) => {
+test("an answer that was lost leaves it open whether a key was made, and the list shows it", async (open) => {
   const page = await open("access", admin, { refused: [503] })
   let answer: Parameters<Route["fulfill"]>[0] = {
     status: 503,
@@ -237,7 +242,7 @@ test("an answer that was lost leaves it open whether a key was made", async (ope
   await page.getByText("The answer was cut off: look whether it was done").waitFor()
   assert.equal(await page.getByLabel("Name").inputValue(), "made, but not shown")
   await page.unroute("**/api-keys")
-  await page.reload()
+  await page.getByRole("button", { name: "Cancel" }).click()
   await page
     .getByRole("row", { name: /made, but not shown/ })
     .nth(1)
@@ -251,7 +256,15 @@ test("a pack is made of a search, downloaded, verified, and shared", async (open
   await expectAccessible(page)
   await page.getByRole("button", { name: "Make the pack" }).click()
   await page.getByRole("row", { name: /img/ }).waitFor()
-  const saved = await savedBy(page.getByRole("link", { name: /^Download/ }))
+  await page.reload()
+  const download = page.getByRole("link", { name: /^Download/ })
+  await download.waitFor()
+  assert.equal(await page.locator("dialog[open]").count(), 0)
+  let downloads = 0
+  page.on("download", () => downloads++)
+  const [saved] = await Promise.all([page.waitForEvent("download"), download.dblclick()])
+  await giveTime(page)
+  assert.equal(downloads, 1)
   const bytes = await readFile(await saved.path())
   const checked = verifyPack(bytes)
   assert.equal(checked.verdict, "unconfirmed")

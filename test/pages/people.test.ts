@@ -50,7 +50,7 @@ test("a pack's title opens what it holds, its links, and how it is checked", asy
   await seen.getByText("An admin of this workspace sees who has a link").waitFor()
   await seen.getByText("All 20 rows on this page recomputed").waitFor()
   const lost = await open(`packs/pack_${"0".repeat(36)}`, viewer, { refused: [404] })
-  await lost.getByRole("alert").getByText("not_found").waitFor()
+  await lost.getByRole("heading", { name: "There is no such pack" }).waitFor()
 })
 
 test("a person: found by e-mail, then history, consents, link and pack, without typing the id", async (open) => {

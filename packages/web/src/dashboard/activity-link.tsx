@@ -22,7 +22,10 @@ interface ActivityLink {
 
 export async function openActivityLink(desk: Desk, link: ActivityLink): Promise<void> {
   const { subject, types, note, made } = link
+  const at = location.href
   const told = await askedTogether([desk.get<Workspace>([]), everyProject(desk)])
+  // The reader has gone on.
+  if (location.href !== at) return
   if (!told.ok) return openDialog(title, () => <RefusedLine refusal={told.refusal} />)
   const [{ personalKeys }, projects] = told.value
   const open = projects.filter(({ activityLinks }) => activityLinks)

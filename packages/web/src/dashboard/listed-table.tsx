@@ -114,6 +114,7 @@ export function pagedTable<List extends Paged, Item>(parts: PagedParts<List, Ite
     const isWhole = more === undefined || items.length >= searchedMax
     if (!isWhole && place.ariaBusy !== "true") void next(more)
   }
+  place.addEventListener("stale", reload)
   place.append(<Skeleton />)
   void next()
   const node = (

@@ -30,6 +30,9 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   addEventListener("keydown", (event) => event.key === "Escape" && hold(event), over)
   dialog.addEventListener("close", () => {
     over.abort()
+    // What was refused may have been done all the same, or by somebody else.
+    if (dialog.querySelector(".refused-line") !== null)
+      for (const list of document.querySelectorAll(".paged")) list.dispatchEvent(new Event("stale"))
     dialog.remove()
   })
   document.body.append(dialog)
@@ -37,8 +40,9 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.querySelector<HTMLElement>(".field")?.focus()
 }
 
-/** Closes the dialog when the reader leaves the page, because it would cover the next one. */
+/** Closes dialog and menu when the reader leaves the page, because they would cover the next one. */
 export function closeDialogs(): void {
+  document.querySelector<HTMLElement>(":popover-open")?.hidePopover()
   for (const dialog of document.querySelectorAll("dialog")) dialog.close()
 }
 

@@ -231,7 +231,10 @@ function offerCascade(desk: Desk, key: ApiKey, made: MadeByKey, changed: () => v
 
 /** Revoking again changes nothing, and lists the keys and members that the key has made. */
 async function askLeft(desk: Desk, key: ApiKey, changed: () => void): Promise<void> {
+  const at = location.href
   const told = await end(desk, key, {})
+  // The reader has gone on.
+  if (location.href !== at) return
   if (told.ok && told.value !== undefined) return offerCascade(desk, key, told.value, changed)
   openDialog("What it made", () =>
     told.ok ? (

@@ -21,6 +21,7 @@ export function HandOut({ desk, pack, made }: HandOutProps) {
         class="button"
         download={`${packId}.zip`}
         href={apiUrl(desk.workspace, "evidence-packs", packId, "download").href}
+        onClick={onlyOnce}
       >
         <Icon of={saveIcon} /> Download
         <Unseen of={title} />
@@ -31,6 +32,11 @@ export function HandOut({ desk, pack, made }: HandOutProps) {
       </Button>
     </span>
   )
+}
+
+/** A double click would be two downloads, and the ledger records each. */
+function onlyOnce(event: Event): void {
+  if (event instanceof UIEvent && event.detail > 1) event.preventDefault()
 }
 
 function openLink(desk: Desk, { packId, title }: Pack, made?: () => void): void {

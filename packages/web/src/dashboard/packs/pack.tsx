@@ -8,7 +8,7 @@ import { Facts } from "../../parts/facts.tsx"
 import { Fold } from "../../parts/fold.tsx"
 import { Hash } from "../../parts/hash.tsx"
 import { waitingIcon } from "../../parts/icon.tsx"
-import { Refused, Skeleton } from "../../parts/refused.tsx"
+import { isHidden, Notice, Refused, Skeleton } from "../../parts/refused.tsx"
 import { Text } from "../../parts/text.tsx"
 import { Time } from "../../parts/time.tsx"
 import { State } from "../../parts/verdict.tsx"
@@ -26,6 +26,13 @@ export function openPack(desk: Desk, packId: string, { isBack }: Place): View {
   let isOver = false
   const load = async (): Promise<void> => {
     const told = await desk.get<Pack>(["evidence-packs", packId])
+    if (!told.ok && isHidden(told.refusal))
+      return redraw(
+        content,
+        <Notice title="There is no such pack">
+          <a href={desk.link(["packs"])}>All evidence packs</a>
+        </Notice>,
+      )
     if (!told.ok)
       return redraw(content, <Refused refusal={told.refusal} retry={() => void load()} />)
     if (isOver) return

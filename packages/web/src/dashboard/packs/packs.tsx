@@ -40,7 +40,11 @@ export const openPacks: OpenView = (desk, place) => {
     },
   })
   const wanted = wantedIn(desk, place)
-  if (wanted !== undefined) queueMicrotask(() => openNewPack(desk, () => list.reload(), wanted))
+  if (wanted !== undefined) {
+    // A reload does not begin it again.
+    history.replaceState(null, "", desk.link(["packs"]))
+    queueMicrotask(() => openNewPack(desk, () => list.reload(), wanted))
+  }
   return {
     title: "Packs",
     node: (
