@@ -7,6 +7,7 @@ export interface Column<Item> {
   /** Its name is hidden: it is the first column, or one of buttons. */
   readonly isPlain?: boolean
   readonly isEnd?: boolean
+  readonly isNumber?: boolean
   readonly draw: (item: Item) => Child
 }
 
@@ -22,8 +23,8 @@ export function Table<Item>({ columns, items, isOver }: TableProps<Item>): Node 
     <table class="list">
       <thead>
         <tr>
-          {columns.map(({ name, isEnd }) => (
-            <th class={isEnd ? "end" : undefined}>
+          {columns.map(({ name, isEnd, isNumber }) => (
+            <th class={isEnd || isNumber ? "end" : undefined}>
               {isEnd ? <span class="unseen">{name}</span> : name}
             </th>
           ))}
@@ -32,8 +33,11 @@ export function Table<Item>({ columns, items, isOver }: TableProps<Item>): Node 
       <tbody>
         {items.map((item) => (
           <tr class={isOver?.(item) ? "over" : undefined}>
-            {columns.map(({ name, isPlain, isEnd, draw }) => (
-              <td class={isEnd ? "end" : undefined} data-name={isPlain || isEnd ? undefined : name}>
+            {columns.map(({ name, isPlain, isEnd, isNumber, draw }) => (
+              <td
+                class={isEnd || isNumber ? "end" : undefined}
+                data-name={isPlain || isEnd ? undefined : name}
+              >
                 {draw(item)}
               </td>
             ))}

@@ -6,7 +6,7 @@ import { Button } from "../parts/button.tsx"
 import { Icon, fileIcon } from "../parts/icon.tsx"
 import { announce } from "../parts/page.tsx"
 import { sizeText } from "../parts/counted.ts"
-import { Text } from "../parts/text.tsx"
+import { Text, Unseen } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { save, saveIcon } from "../save.ts"
 import { trustedVkeys } from "../trusted-keys.ts"
@@ -85,10 +85,7 @@ function FileName({ of: { name, bytes }, remove, label }: FileNameProps) {
       <span class="quiet">{sizeText(bytes)}</span>
       <Button kind="plain" onClick={remove}>
         {label}
-        <span class="unseen">
-          {" "}
-          <Text of={name} />
-        </span>
+        <Unseen of={name} />
       </Button>
     </div>
   )

@@ -3,7 +3,7 @@
 import { elementOf, redraw } from "../elements/elements.ts"
 import { Copy } from "../parts/copy.tsx"
 import { announce } from "../parts/page.tsx"
-import { Text } from "../parts/text.tsx"
+import { Text, Unseen } from "../parts/text.tsx"
 import { Time } from "../parts/time.tsx"
 import { distrust, isLogKey, trust, trustedKeys } from "../trusted-keys.ts"
 
@@ -43,10 +43,7 @@ function List() {
           <Copy text={vkey} label="Copy key" />
           <button type="button" class="plain small" onClick={() => distrust(vkey)}>
             Remove
-            <span class="unseen">
-              {" "}
-              key <Text of={vkey} />
-            </span>
+            <Unseen after=" key " of={vkey} />
           </button>
         </li>
       ))}

@@ -34,7 +34,7 @@ export function Links({ entries, entryHref, children }: LinksProps) {
                 <Notch lane={entry.lane} state={notchState(entry.integrity)} />
               </span>
               <a href={entryHref(entry)}>#{number(entry.sequence)}</a>
-              <Text of={entry.action} in="code" />
+              <Text of={entry.action} in="code" class="cut" />
             </li>
           </>
         )

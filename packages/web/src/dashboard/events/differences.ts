@@ -1,5 +1,7 @@
 // How writers say that something changed: `before` and `after`, or `changes` by field.
 
+import { isObject } from "@tallystick/proof"
+
 export interface Change {
   readonly field: string
   /** Undefined if the field was absent. */
@@ -27,9 +29,9 @@ export function differencesIn(metadata: Fields): Differences {
   const { before, after, changes, ...others } = metadata
   const rest = Object.entries(others).filter(([field]) => field !== elsewhere)
   const found: Change[] = []
-  if (isFields(before) && isFields(after)) found.push(...between(before, after))
+  if (isObject(before) && isObject(after)) found.push(...between(before, after))
   else rest.unshift(...given({ before, after }))
-  const each = isFields(changes) ? Object.entries(changes).map(changeOf) : [undefined]
+  const each = isObject(changes) ? Object.entries(changes).map(changeOf) : [undefined]
   if (each.every((change) => change !== undefined)) found.push(...each)
   else rest.unshift(...given({ changes }))
   return { changes: found, rest }
@@ -53,7 +55,7 @@ function changeOf([field, value]: [string, unknown]): Change | undefined {
   // Elements of an array have the array's name.
   if (Array.isArray(value) && value.length === 2)
     return { field, before: found(path, value[0]), after: found(path, value[1]) }
-  if (!isFields(value)) return undefined
+  if (!isObject(value)) return undefined
   for (const [first, second] of [
     ["from", "to"],
     ["before", "after"],
@@ -74,8 +76,4 @@ function found(path: string, value: unknown): Found | undefined {
 
 function given(fields: Fields): [string, unknown][] {
   return Object.entries(fields).filter(([, value]) => value !== undefined)
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
 }

@@ -78,7 +78,7 @@ function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
         </a>{" "}
         <ClockApart of={entry} />
       </td>
-      <td class="who">
+      <td class="who cut">
         <Name of={actor} />
       </td>
       <td class="act">
@@ -90,7 +90,7 @@ function Cells({ row, entry, isOpen, isMarked, href }: CellsProps) {
           </span>
         )}
       </td>
-      <td class="tgt">
+      <td class="tgt cut">
         <Name of={target} />
       </td>
       <td class="lane">{gone === undefined && <LaneLetter of={lane} />}</td>

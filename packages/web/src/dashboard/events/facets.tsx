@@ -2,11 +2,12 @@
 
 import type { ChainState, EventsPage, FieldValues } from "@tallystick/client/wire"
 import type { Told } from "../../ask.ts"
-import { elementOf, redraw, type Child } from "../../elements/elements.ts"
+import { elementOf, redraw } from "../../elements/elements.ts"
 import { Button, IconButton } from "../../parts/button.tsx"
 import { number } from "../../parts/counted.ts"
+import { Fold } from "../../parts/fold.tsx"
 import { RefusedLine } from "../../parts/form.tsx"
-import { Icon, crossIcon, downIcon } from "../../parts/icon.tsx"
+import { crossIcon } from "../../parts/icon.tsx"
 import { LaneLetter } from "../../parts/lane.tsx"
 import { Text } from "../../parts/text.tsx"
 import type { Desk } from "../desk.ts"
@@ -53,9 +54,9 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
   const facets = fields.map(({ field, name, isOpen }) => {
     const place = elementOf(<div />)
     const fold = elementOf(
-      <Facet field={field} title={name} open={isOpen}>
+      <Fold id={`facet-${field}`} title={name} open={isOpen}>
         {place}
-      </Facet>,
+      </Fold>,
     )
     let counted = -1
     const look = async (): Promise<void> => {
@@ -82,15 +83,15 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
       <IconButton icon={crossIcon} label="Close filters" onClick={() => node.hidePopover()} />
     </header>,
     ...facets.map(({ fold }) => fold),
-    <Facet field="integrity" title="Integrity" beside="of the whole ledger" open>
+    <Fold id="facet-integrity" title="Integrity" beside="of the whole ledger" open>
       {chain}
       <label>
         {system} <span>the ledger's own entries</span>
       </label>
-    </Facet>,
-    <Facet field="saved" title="Saved searches">
+    </Fold>,
+    <Fold id="facet-saved" title="Saved searches">
       {saved}
-    </Facet>,
+    </Fold>,
   )
   const drawSaved = (): void =>
     redraw(saved, <Saved now={asked?.text ?? ""} search={search} changed={drawSaved} />)
@@ -111,29 +112,6 @@ export function createFacets({ desk, search, withSystem, nameOf }: FacetsParts) 
     showChain: (state: ChainState) =>
       redraw(chain, <ChainCounts of={state} href={desk.link(["chain"])} />),
   }
-}
-
-interface FacetProps {
-  readonly field: string
-  readonly title: string
-  /** After the title, in quiet ink. */
-  readonly beside?: string
-  readonly open?: boolean
-  readonly children?: Child
-}
-
-function Facet({ field, title, beside, open = false, children }: FacetProps) {
-  return (
-    <details id={`facet-${field}`} open={open}>
-      <summary>
-        <span>
-          {title} {beside !== undefined && <span class="quiet">{beside}</span>}
-        </span>{" "}
-        <Icon of={downIcon} />
-      </summary>
-      {children}
-    </details>
-  )
 }
 
 /** Counted without the terms of the field itself, so that the other choices are shown. */
@@ -191,7 +169,7 @@ function drawValues(
               onChange={turn}
             />
             {field === "lane" && <LaneLetter of={value} />}
-            <span title={nameOf?.(value) && value}>
+            <span class="cut" title={nameOf?.(value) && value}>
               <Text of={nameOf?.(value) ?? value} />
             </span>
             <data value={counts.get(value) ?? 0}>{number(counts.get(value) ?? 0)}</data>
@@ -247,9 +225,9 @@ function Saved({ now, search, changed }: SavedProps) {
     <>
       {saved.map((text) => (
         <p class="saved">
-          <Button kind="plain" onClick={() => search(text)}>
+          <button type="button" class="plain cut" onClick={() => search(text)}>
             <Text of={text} />
-          </Button>
+          </button>
           <IconButton
             icon={crossIcon}
             label={`Forget ${text}`}

@@ -79,7 +79,7 @@ function ChipView({ of: chip, remove }: { readonly of: Chip; readonly remove: ()
         {isNot && "−"}
         {field !== undefined && `${field}:`}
       </span>
-      <Text of={rest} in="span" class="chip-value" />
+      <Text of={rest} in="span" class="chip-value cut" />
       {isUnknownField && <span class="chip-note">searched as text</span>}
       <IconButton icon={crossIcon} label={`Remove ${text}`} onClick={remove} />
     </span>

@@ -130,7 +130,7 @@ function Option({ of: { text, beside }, at, isChosen, accept }: OptionProps) {
   }
   return (
     <li id={`suggestion-${at}`} role="option" aria-selected={isChosen} onPointerdown={take}>
-      <Text of={text} in="span" class="mono" /> <Text of={beside} in="span" class="quiet" />
+      <Text of={text} in="span" class="mono" /> <Text of={beside} in="span" class="quiet cut" />
     </li>
   )
 }

@@ -29,6 +29,7 @@ export function topActions(desk: Desk): Part {
               <Text
                 of={value}
                 in="a"
+                class="cut"
                 href={desk.link(["events"], { query: termText("action", value), range: "7d" })}
               />
               <svg
@@ -78,9 +79,9 @@ function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href
       <a href={href}>
         <Time at={timestamp} form={isToday(timestamp) ? "second" : "date"} />
       </a>
-      <Text of={actor.name ?? actor.id} in="span" class="who" />
-      <Text of={action} in="code" />
-      <Text of={target.name ?? target.id} in="span" class="soft what" />
+      <Text of={actor.name ?? actor.id} in="span" class="who cut" />
+      <Text of={action} in="code" class="cut" />
+      <Text of={target.name ?? target.id} in="span" class="soft what cut" />
     </li>
   )
 }
