@@ -133,8 +133,9 @@ export function showDashboard(parts: DashboardParts): void {
   show()
 }
 
-/** Another page begins at its top; Tab goes on there. */
+/** Another page begins at its top, under no menu; Tab goes on there. */
 function beginAt(main: HTMLElement, isBack: boolean): void {
+  document.querySelector<HTMLElement>(":popover-open")?.hidePopover()
   if (!isBack) scrollTo(0, 0)
   main.focus({ preventScroll: true })
 }

@@ -40,9 +40,8 @@ export function openDialog(title: string, draw: (close: () => void) => Child): v
   dialog.querySelector<HTMLElement>(".field")?.focus()
 }
 
-/** Closes dialog and menu when the reader leaves the page, because they would cover the next one. */
+/** Closes the dialog when the reader leaves the page, because it would cover the next one. */
 export function closeDialogs(): void {
-  document.querySelector<HTMLElement>(":popover-open")?.hidePopover()
   for (const dialog of document.querySelectorAll("dialog")) dialog.close()
 }
 
