@@ -352,6 +352,12 @@ test("overview: the claim, the map and the links say the same, in both themes an
     assert.equal(await page.locator(".links .linked:not(.signed)").count(), 3)
     await page.locator(".latest").getByText("⟨U+202E⟩").first().waitFor()
     await page.locator(".tops").getByText("auth.session.created").waitFor()
+    // A finger may miss the text by 8 px.
+    for (const link of width === 390 ? [".chain-status a", ".linked a"] : []) {
+      const { x = 0, y = 0 } = (await page.locator(link).first().boundingBox()) ?? {}
+      const hit = `document.elementFromPoint(${x + 8}, ${y - 8})?.matches("${link}")`
+      assert.equal(await page.evaluate(hit), true, link)
+    }
     await expectFits(page)
     await expectAccessible(page)
   }
