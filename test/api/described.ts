@@ -164,8 +164,12 @@ function ofValue(schema: Schema, value: unknown, document: Schema, at: string): 
     return "must be one of several shapes"
   if (typeof value === "number" && (value < minimum || value > maximum))
     return `must be from ${minimum} to ${maximum}`
-  // JSON Schema counts characters, of which some are two units of a string.
-  const characters = typeof value === "string" ? Array.from(value).length : minLength
+  // JSON Schema counts characters, of which some are two units of a string. Few strings are near a
+  // limit, and these are counted.
+  const characters =
+    typeof value === "string" && (value.length > maxLength || value.length < 2 * minLength)
+      ? Array.from(value).length
+      : minLength
   if (characters < minLength || characters > maxLength)
     return `must have ${minLength} to ${maxLength} characters`
   if (
