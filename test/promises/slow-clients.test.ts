@@ -19,9 +19,10 @@ test("canary: a service without time-outs is detected", async (t) => {
     sockets: 30,
     turns: 1,
     requests: 50,
-    // Thrice the time-outs have passed already.
+    // Thrice the time-outs of this pace have passed already.
     cutWithinMs: 0,
-    environment: { ...impatient(), ...Object.fromEntries(off) },
+    pace: 0.3,
+    environment: { ...impatient(0.3), ...Object.fromEntries(off) },
   })
   t.diagnostic(JSON.stringify(slowed))
   assert.throws(() => expectUndisturbed(slowed), /were cut off/)
