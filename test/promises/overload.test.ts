@@ -6,7 +6,7 @@ import { expectShedding, overload } from "./overload.ts"
 // full after a fifth of a second; `npm run test:deep` keeps it full for longer.
 
 test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
-  const overloaded = await overload({ turns: 3, peakSeconds: 0.4, overSeconds: 0.6 })
+  const overloaded = await overload({ turns: 3, peakSeconds: 0.5, overSeconds: 0.8 })
   t.diagnostic(JSON.stringify(overloaded))
   expectShedding(overloaded)
   assert.ok(overloaded.offered >= 100 && overloaded.neighbour >= 8, "that was no overload")
@@ -17,7 +17,7 @@ test("canary: a queue without a bound is detected", async (t) => {
     TALLYSTICK_LIMIT_QUEUED_EVENTS_MAX: "1000000000",
     TALLYSTICK_LIMIT_TURNS_WAITING_BYTES_MAX: "1000000000000",
   }
-  const overloaded = await overload({ turns: 1, peakSeconds: 0.4, overSeconds: 0.6, environment })
+  const overloaded = await overload({ turns: 1, peakSeconds: 0.5, overSeconds: 0.8, environment })
   t.diagnostic(JSON.stringify(overloaded))
   assert.throws(() => expectShedding(overloaded), /nothing is shed/)
 })
