@@ -35,6 +35,17 @@ test("the cookie has the prefix __Host- wherever browsers accept that", () => {
   )
 })
 
+test("a header full of blanks is read in time that grows with its length", () => {
+  const cookie = sessionCookie("https://ledger.example")
+  const blanks = " ".repeat(100_000)
+  const before = process.cpuUsage()
+  assert.equal(cookie.read(`__Host-ts=a${blanks}b`), `a${blanks}b`)
+  assert.equal(cookie.read(`a${blanks}__Host-ts${blanks}b=c`), undefined)
+  assert.equal(cookie.read(`;${blanks}__Host-ts${blanks}=${blanks}c${blanks}; d`), "c")
+  const { user } = process.cpuUsage(before)
+  assert.ok(user < 1_000_000, `it took ${user / 1000} ms`)
+})
+
 test("the value of the session cookie is read unchanged, and only if there is exactly one", () => {
   const cookie = sessionCookie("https://ledger.example")
   const rows: readonly (readonly [string | undefined, string | undefined])[] = [

@@ -4,12 +4,6 @@
 
 import { isLoopback } from "./framing.ts"
 
-/**
- * Not `trim`: that also removes a no-break space, and so would make a cookie that another host of
- * the domain has set look like one with the prefix.
- */
-const blanksAround = /^[\t ]+|[\t ]+$/g
-
 export interface SessionCookie {
   /** The token in a Cookie header. Undefined if there is none or more than one. */
   read(header: string | undefined): string | undefined
@@ -28,17 +22,16 @@ export function sessionCookie(publicUrl: string): SessionCookie {
   const { protocol, hostname } = new URL(publicUrl)
   const isSecure = protocol === "https:" || isLoopback(hostname)
   const name = isSecure ? "__Host-ts" : "ts"
+  // Only spaces and tabs are blanks: with a no-break space before its name, a cookie that another
+  // host of the domain has set would look like one with the prefix. A header of any form is read
+  // once, whatever blanks it has.
+  const pair = new RegExp(`(?:^|;)[\\t ]*${name}[\\t ]*=[\\t ]*([^;]*[^;\\t ])?[\\t ]*(?=;|$)`, "g")
   const attributes = `Path=/; HttpOnly; SameSite=Lax${isSecure ? "; Secure" : ""}`
   return {
     isSecure,
     read(header) {
-      if (header === undefined) return undefined
-      const values = header.split(";").flatMap((pair) => {
-        const at = pair.indexOf("=")
-        if (at < 0 || pair.slice(0, at).replaceAll(blanksAround, "") !== name) return []
-        return [pair.slice(at + 1).replaceAll(blanksAround, "")]
-      })
-      return values.length === 1 ? values[0] : undefined
+      const [first, second] = header === undefined ? [] : [...header.matchAll(pair)]
+      return first === undefined || second !== undefined ? undefined : (first[1] ?? "")
     },
     set: (token, lifeSeconds) => `${name}=${token}; Max-Age=${lifeSeconds}; ${attributes}`,
     clear: () => `${name}=; Max-Age=0; ${attributes}`,
