@@ -52,10 +52,15 @@ export class Router<Route> {
     const mark = url.indexOf("?")
     const before = mark === -1 ? url : url.slice(0, mark)
     const path = before.startsWith("/") ? before : pathOf(before)
-    const found = findIn(this.#trees.get(method), path)
+    const tree = this.#trees.get(method)
+    const fixed = tree?.fixed.get(path)
+    if (fixed !== undefined) return [fixed, none]
+    // A path may have thousands of segments, so it is split once.
+    const segments = segmentsOf(path)
+    const found = findIn(tree, segments)
     if (found !== undefined) return found
     const allowed = methods
-      .filter((known) => findIn(this.#trees.get(known), path) !== undefined)
+      .filter((known) => findIn(this.#trees.get(known), segments) !== undefined)
       .join(", ")
     if (allowed === "") throw new LedgerError("not_found", "there is nothing at this path")
     throw new LedgerError("method_not_allowed", `this path takes ${allowed}`, {
@@ -80,18 +85,20 @@ function addLeaf<Route>(root: Node<Route>, path: string, leaf: Leaf<Route>): boo
 
 const none: Params = {}
 
+/** Empty if the path does not begin with a slash. */
+function segmentsOf(path: string): readonly string[] {
+  if (!path.startsWith("/")) return []
+  // %2F is part of a segment, so decode after the split.
+  const written = path.split("/").slice(1)
+  return path.includes("%") ? written.map(decodeURIComponent) : written
+}
+
 function findIn<Route>(
   tree: Tree<Route> | undefined,
-  path: string,
+  segments: readonly string[],
 ): readonly [Route, Params] | undefined {
-  const fixed = tree?.fixed.get(path)
-  if (fixed !== undefined) return [fixed, none]
-  if (tree === undefined || !path.startsWith("/")) return undefined
-  // %2F is part of a segment, so decode after the split.
-  const written = path.split("/")
-  const segments = path.includes("%") ? written.map(decodeURIComponent) : written
   const values: string[] = []
-  const leaf = walk(tree.root, segments, 1, values)
+  const leaf = tree && walk(tree.root, segments, 0, values)
   if (leaf === undefined) return undefined
   const params: Record<string, string> = {}
   for (const [at, name] of leaf.names.entries()) params[name] = values[at] ?? ""
