@@ -32,6 +32,16 @@ test("a limited number of requests begins in each turn, and senders take turns",
   assert.equal(await nextTurn(), "")
 })
 
+test("no more requests begin in a turn that has lasted for five milliseconds", async () => {
+  const { ask, nextTurn, begun, pass } = openTurns(64)
+  for (let at = 0; at < 20; at++) {
+    ask("a")
+    pass(1)
+  }
+  assert.equal(begun.splice(0).join(" "), "a a a a a")
+  assert.equal((await nextTurn()).length, 29, "the other fifteen")
+})
+
 test("new requests do not overtake waiting ones", async () => {
   const { ask, nextTurn } = openTurns(1)
   for (const name of ["a1", "a2", "a3"]) ask("a", name)

@@ -12,7 +12,7 @@ export interface RequestTurns {
   wait(sender: () => string): Promise<void> | undefined
 }
 
-/** Requests that come in less time than this are taken to be of one turn. */
+/** No more requests begin in a turn that lasts for so long. */
 const turnMs = 5
 
 /** `later` calls a function in the next turn of the loop. */
@@ -22,14 +22,17 @@ export function createRequestTurns(
   later: (act: () => void) => void = setImmediate,
 ): RequestTurns {
   const queue = new RoundRobinQueue()
+  // To ask for the end of each turn would cost a single request as much as it costs itself.
+  const askedFrom = Math.min(2, perTurn)
   let begun = 0
   let beganMs = 0
 
   const begin = (): void => {
-    if (++begun === perTurn) later(endTurn)
+    if (++begun === askedFrom) later(endTurn)
   }
   const endTurn = (): void => {
     begun = 0
+    beganMs = elapsed()
     while (begun < perTurn && !queue.isEmpty) {
       begin()
       queue.resume()
@@ -38,10 +41,10 @@ export function createRequestTurns(
 
   return {
     wait(sender) {
-      if (begun === perTurn) return queue.wait(sender())
-      // To ask for the end of each turn would cost a few requests as much as they cost themselves.
       const nowMs = elapsed()
-      if (nowMs - beganMs >= turnMs) {
+      const isLong = nowMs - beganMs >= turnMs
+      if (begun >= askedFrom && (isLong || begun >= perTurn)) return queue.wait(sender())
+      if (isLong) {
         begun = 0
         beganMs = nowMs
       }
