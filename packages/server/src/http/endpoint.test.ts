@@ -375,6 +375,8 @@ test("a query accepts one spelling for each value, and no unknown parameters", a
   assert.equal((await get("/list?__proto__=1")).detail, "__proto__ is not a known query parameter")
   assert.equal((await get("/list?lane=a%00b")).detail, "lane contains the character U+0000")
   assert.equal((await get("/list?limit=1&limit=1")).detail, "limit must be given only once")
+  const many = Array.from({ length: 101 }, (_, at) => `p${at}`).join("&")
+  assert.equal((await get(`/list?${many}`)).detail, "the query has more than 100 parameters")
   assert.equal((await get("/list?query=a&q%75ery=b")).detail, "query must be given only once")
   assert.equal((await get("/bare?x=1")).detail, "x is not a known query parameter")
 })

@@ -6,6 +6,9 @@ import { checkOf, type Of } from "./check.ts"
 /** The parameters of a query, decoded and unchecked. Each name occurs once. */
 export type RawQuery = Readonly<Record<string, string>>
 
+/** No endpoint takes nearly as many. Thousands of names would take milliseconds to refuse. */
+const pairsMax = 100
+
 const none: RawQuery = Object.freeze({})
 
 /** Reads the part after the question mark of a request target with valid percent escapes. */
@@ -13,7 +16,10 @@ export function parseQuery(target: string): RawQuery {
   const mark = target.indexOf("?")
   if (mark === -1 || mark === target.length - 1) return none
   const query: Record<string, string> = Object.create(null) as Record<string, string> // an object without inherited names
-  for (const pair of target.slice(mark + 1).split("&")) {
+  const pairs = target.slice(mark + 1).split("&")
+  if (pairs.length > pairsMax)
+    throw new LedgerError("invalid_field", `the query has more than ${pairsMax} parameters`)
+  for (const pair of pairs) {
     if (pair === "") continue
     const equals = pair.indexOf("=")
     const name = decode(equals === -1 ? pair : pair.slice(0, equals))
