@@ -9,6 +9,7 @@ import { LedgerError, usualError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
+import { headersMax } from "./framing.ts"
 import { STATUS_CODES } from "./node-http.ts"
 import { networkOf } from "./rates.ts"
 import { methods } from "./router.ts"
@@ -81,8 +82,8 @@ export class Connections {
     server.setTimeout(this.#limits.stillTimeoutMs, (socket: Socket) => {
       if (!waitsForUs(socket)) socket.destroy()
     })
-    // Node silently drops headers above a count. `headersBytesMax` bounds them instead.
-    server.maxHeadersCount = 0
+    // Node silently drops headers above this number. checkEnd refuses a request that has as many.
+    server.maxHeadersCount = headersMax(this.#limits)
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
     server.on("connect", (_request, socket) => {
       // Node no longer handles errors of this socket, and an unhandled error ends the process.

@@ -37,12 +37,26 @@ function checkConditions({ method, headers }: IncomingMessage): void {
 }
 
 /**
- * Throws if the end of the request is unclear. The connection must then end with this request, and
+ * How many headers are too many. Node takes half a microsecond for each, and a connection may send
+ * a hundred requests at once.
+ */
+export function headersMax({ headersBytesMax }: Pick<Limits, "headersBytesMax">): number {
+  return Math.ceil(headersBytesMax / 64)
+}
+
+/**
+ * Throws if the end of the request is unclear, or if it has too many headers. The connection must then end with this request, and
  * the answer must say so. Checked first, and as soon as the request arrives, because the refusals of
  * other faults leave the connection open.
  */
-export function checkEnd({ httpVersion, headers }: IncomingMessage): void {
+export function checkEnd(
+  { httpVersion, headers, rawHeaders }: IncomingMessage,
+  limits: Pick<Limits, "headersBytesMax">,
+): void {
   const close = { headers: { connection: "close" } }
+  const most = headersMax(limits)
+  if (rawHeaders.length >= 2 * most)
+    throw new LedgerError("headers_too_large", `the request has ${most} headers or more`, close)
   // Node's parser also accepts the versions 0.9 and 2.0, in which a request would end elsewhere.
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)

@@ -155,7 +155,7 @@ export class HttpServer {
     response.on("finish", this.#finished)
     try {
       const before = this.#connections.watch(response)
-      checkEnd(request)
+      checkEnd(request, limits)
       const refusal = this.#connections.refusal(request.socket)
       // A refusal costs time too.
       const turn = this.#turns.wait(() => this.#senderOf(request))
