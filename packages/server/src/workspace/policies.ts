@@ -3,6 +3,7 @@
 import { canonicalize, toHex, utf8, type JsonObject } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"
+import type { Pace } from "../runtime/pace.ts"
 import { sha256 } from "../runtime/sha256.ts"
 import {
   changed,
@@ -35,6 +36,7 @@ export interface Policies {
     projectId: string,
     before: number | undefined,
     limit: number,
+    pace: Pace,
   ): Promise<readonly Document<"policy">[]>
 }
 
@@ -105,7 +107,7 @@ export function createPolicies(parts: AdminParts): Policies {
       return wanted === 0 ? undefined : get(workspace, projectId, wanted)
     },
 
-    async list(workspace, projectId, before = Infinity, limit) {
+    async list(workspace, projectId, before = Infinity, limit, pace) {
       const first = Math.min(before - 1, await newestOf(workspace, projectId))
       const versions = Array.from(
         { length: Math.max(Math.min(limit, first), 0) },
@@ -114,6 +116,7 @@ export function createPolicies(parts: AdminParts): Policies {
       const found: Document<"policy">[] = []
       let bytes = 0
       for (const version of versions) {
+        if (pace.isUp()) await pace.next()
         const policy = await get(workspace, projectId, version)
         if (policy !== undefined) found.push(policy)
         bytes += JSON.stringify(policy?.value.sections ?? []).length

@@ -5,7 +5,7 @@ import type { JsonObject } from "@tallystick/proof"
 import { LedgerError, usualError } from "../../error.ts"
 import type { Document, ListPlace } from "../../store/documents.ts"
 import { mayTouch, refusal } from "../../workspace/permissions.ts"
-import { unknownResource } from "../authenticate.ts"
+import { turnOf, unknownResource } from "../authenticate.ts"
 import { created, ok } from "../endpoint.ts"
 import {
   changeable,
@@ -66,12 +66,12 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         const { projectId } = call.query
         const { id } = await service.workspaces.get(call.params.workspaceId)
         permitProject(call.caller, projectId)
+        const pace = service.pace.of(id)
         // A list of policies is ordered by version.
         const read = async (before: ListPlace | undefined, limit: number) =>
-          (await service.policies.list(id, projectId, before?.created, limit)).map((policy) => ({
-            ...policy,
-            created: policy.value.version,
-          }))
+          (await service.policies.list(id, projectId, before?.created, limit, pace)).map(
+            (policy) => ({ ...policy, created: policy.value.version }),
+          )
         return pageAnswer(service, "policies", call, read, {
           list: `policies/${projectId}`,
           show: (policies) => policies.map(versionJson),
@@ -88,7 +88,7 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
       cors: true,
       query: PolicyQuery,
       answers: { 200: PolicyAnswer },
-      async handle({ caller, params: { workspaceId, version }, query: { projectId } }) {
+      async handle({ caller, params: { workspaceId, version }, query: { projectId }, incoming }) {
         const wanted = version === "latest" ? version : Number(version)
         // The same look-ups for a workspace that does not exist, so that the time does not reveal
         // that.
@@ -101,7 +101,10 @@ export function policyEndpoints(service: Service): readonly ServiceEndpoint[] {
         if (!isPublic || found === undefined)
           permitPolicy(caller, workspaceId, projectId, found?.value.version ?? wanted)
         if (found === undefined) throw unknownResource(caller)
-        const body = { policy: policyJson(found) }
+        // One of 256 KiB takes some milliseconds.
+        const pace = service.pace.of(turnOf(caller, workspaceId, incoming))
+        if (pace.isUp()) await pace.next()
+        const body = JSON.stringify({ policy: policyJson(found) })
         return caller === undefined
           ? { status: 200, body, headers: { "cache-control": "no-cache" } }
           : ok(body)
