@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { verifyPack } from "@tallystick/client"
 import { browserOf } from "../people.ts"
 import { logKeyOf, make, type Client, type Service } from "../service.ts"
-import { isThere, type Credential, type Model, type ModelPack } from "./ledger-model.ts"
+import { isThere, namedIn, type Credential, type Model, type ModelPack } from "./ledger-model.ts"
 import { expectMember, openSessions } from "./members-and-sessions.ts"
 import { nowOf, signed, started, type OperatedLedger } from "./operated-ledger.ts"
 
@@ -125,8 +125,10 @@ async function expectPack(client: Client, model: Model, pack: ModelPack): Promis
   const sealed = reply.bytes
     .toString("latin1")
     .replaceAll(/\bWy[IJ][\w-]+/g, (text) => Buffer.from(text, "base64url").toString())
-  for (const { person, content } of entries)
-    assert.equal(sealed.includes(`"${person.email}"`), content === "whole", `${id}: ${content}`)
+  const named = new Set(entries.flatMap(namedIn).map(({ email }) => email))
+  for (const { person, target = person } of entries)
+    for (const { email } of [person, target])
+      assert.equal(sealed.includes(`"${email}"`), named.has(email), `${id}: ${email}`)
 }
 
 async function expectCredential(

@@ -4,8 +4,10 @@ import { untilErased } from "../until.ts"
 import {
   namedActions,
   erase,
+  isAbout,
   isHeld,
   isThere,
+  namedIn,
   newPerson,
   type Model,
   type ModelErasure,
@@ -98,8 +100,10 @@ async function eraseIn(
   const asked = first.status === 503 ? await ask() : first
   assert.equal(asked.status, 202, asked.text)
   const entries = model.entries
-    .filter((entry) => entry.workspace === workspace && entry.person.id === person.id)
-    .filter((entry) => isThere(entry) && (scope === "entries" || entry.content === "whole"))
+    .filter((entry) => entry.workspace === workspace && isAbout(entry, person.id))
+    .filter((entry) =>
+      scope === "entries" ? isThere(entry) : namedIn(entry).some(({ id }) => id === person.id),
+    )
     .map(({ receipt }) => receipt.eventHash)
   const erasure = { workspace, id: asked.json().erasureId, person, scope, entries }
   expectHandedOutOf(model, erasure, asked.json().handedOut)
@@ -164,8 +168,8 @@ function carriedOut(ledger: OperatedLedger, erasure: ModelErasure): void {
     const hash = entry.receipt.eventHash
     // Nothing says any more whose it was, so a backup from before it expired brings it back.
     if (!entries.includes(hash) || entry.content === "expired") continue
-    erased.set(hash, scope)
-    erase(entry, scope)
+    erased.set(hash, [...(erased.get(hash) ?? []), { scope, person }])
+    erase(entry, { scope, person })
   }
   if (scope === "fields") return
   for (const token of model.credentials)
@@ -178,10 +182,8 @@ function carriedOut(ledger: OperatedLedger, erasure: ModelErasure): void {
 /** After a restore: what was erased is erased again, and what came later is unknown. */
 export async function restored(ledger: OperatedLedger, lost: Model): Promise<void> {
   const { model, erased, done } = ledger
-  for (const entry of model.entries) {
-    const scope = erased.get(entry.receipt.eventHash)
-    if (scope !== undefined) erase(entry, scope)
-  }
+  for (const entry of model.entries)
+    for (const one of erased.get(entry.receipt.eventHash) ?? []) erase(entry, one)
   const { root } = await started(ledger)
   for (const erasure of model.held) {
     const reply = await root.get(`/v1/workspaces/${erasure.workspace}/erasures/${erasure.id}`)
@@ -198,21 +200,20 @@ export async function restored(ledger: OperatedLedger, lost: Model): Promise<voi
 
 /** What no file may have: that of the erased which neither a backup nor a hold brought back. */
 export function goneTexts({ model, gone }: OperatedLedger): readonly string[] {
-  const named = (person: Person, contents: readonly string[]) =>
-    model.entries.some((entry) => entry.person.id === person.id && contents.includes(entry.content))
+  const isNamed = ({ id }: Person) =>
+    model.entries.some((entry) => namedIn(entry).some((one) => one.id === id))
+  const isIn = ({ id }: Person) =>
+    model.entries.some((entry) => isThere(entry) && isAbout(entry, id))
   const isHeldNow = ({ id }: Person) =>
     model.holds.some((hold) => hold.person === id) ||
     model.held.some((erasure) => erasure.person.id === id)
   return gone.flatMap(({ person, scope }) => {
     const { id, email, name } = person
-    const sealed = named(person, ["whole"]) ? [] : [email, name]
+    const sealed = isNamed(person) ? [] : [email, name]
     // A request to erase fields keeps the id.
     const last = gone.findLast((one) => one.person.id === id)
-    const isNamed =
-      scope === "fields" ||
-      last?.scope === "fields" ||
-      named(person, ["whole", "nameless"]) ||
-      isHeldNow(person)
-    return isNamed ? sealed : [...sealed, id]
+    const isKept =
+      scope === "fields" || last?.scope === "fields" || isIn(person) || isHeldNow(person)
+    return isKept ? sealed : [...sealed, id]
   })
 }

@@ -52,7 +52,11 @@ export async function exportLog(ledger: OperatedLedger): Promise<void> {
   const args = ["export", workspace, target]
   const vkey = await logKeyOf(root, `/v1/workspaces/${workspace}`)
   const verified = () => tallystick(["verify", target, "--key", vkey])
-  if (chance.percent(30)) await commandOnce(ledger, args, 100 + chance.below(1500))
+  if (chance.percent(50)) {
+    await commandOnce(ledger, args, 100 + chance.below(1500))
+    const { code, output } = await verified()
+    assert.notEqual(code, 3, output)
+  }
   let ended = await commandOnce(ledger, args)
   // After a restore, which may have lost some of it.
   if (/export of another ledger|another history|older than its export/.test(ended.errors)) {

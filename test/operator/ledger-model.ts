@@ -18,18 +18,22 @@ export interface Write {
   readonly workspace: string
   readonly key: string
   readonly person: Person
+  /** Whom it was done to, if that is somebody. */
+  readonly target?: Person
   /** What the ledger shows of it. */
   readonly event: Pick<AuditEvent, "action" | "actor" | "metadata">
   /** How a consent or a withdrawal is sent; absent for an event. */
   readonly consent?: { readonly path: string; readonly body: object; readonly version?: number }
 }
 
-/** `nameless`: the sealed fields were erased, and the rest is there. */
+/** `nameless`: the sealed fields but the target's were erased, and the rest is there. */
 type Content = "whole" | "nameless" | "erased" | "expired"
 
 export interface ModelEntry extends Write {
   readonly receipt: Receipt
   content: Content
+  /** The target's sealed fields were erased. */
+  isTargetNameless?: boolean
 }
 
 /** Covers what its person, its action or its receipts name. */
@@ -42,6 +46,11 @@ export interface ModelHold {
 }
 
 export type Scope = "fields" | "entries"
+
+export interface Erased {
+  readonly scope: Scope
+  readonly person: Person
+}
 
 export interface ModelErasure {
   readonly workspace: string
@@ -109,13 +118,17 @@ export function newPerson(): Person {
   return { id: `usr_${name}`, email: `${name}@example.com`, name: `name-${name}` }
 }
 
-export function newWrite(workspace: string, person: Person, chance: Chance): Write {
+export function newWrite(workspace: string, people: readonly Person[], chance: Chance): Write {
+  const person = chance.pick(people)
+  const other = chance.percent(30) ? chance.pick(people) : person
+  const target = other === person ? undefined : other
   const event = eventFor(workspace, {
+    ...(target && { target: { ...target, type: "user" } }),
     action: chance.pick(actions),
     actor: { ...person, type: "user" },
     metadata: { tag: `t${chance.below(5)}`, more: "x".repeat(chance.below(300)) },
   })
-  return { workspace, key: randomUUID(), person, event }
+  return { workspace, key: randomUUID(), person, ...(target && { target }), event }
 }
 
 /** Sends a batch of one workspace, or one consent. */
@@ -143,11 +156,25 @@ export function add(model: Model, writes: readonly Write[], reply: Reply): void 
   }
 }
 
-export function erase(entry: ModelEntry, scope: Scope): void {
-  if (isThere(entry)) entry.content = scope === "entries" ? "erased" : "nameless"
+export function erase(entry: ModelEntry, { scope, person: { id } }: Erased): void {
+  if (!isThere(entry)) return
+  if (scope === "entries") entry.content = "erased"
+  else if (entry.person.id === id) entry.content = "nameless"
+  else entry.isTargetNameless = true
 }
 
-export function isThere({ content }: ModelEntry): boolean {
+/** Of whom it has an e-mail and a name. */
+export function namedIn(entry: ModelEntry): readonly Person[] {
+  const { content, person, target, isTargetNameless } = entry
+  const isTargetNamed = target !== undefined && isThere(entry) && isTargetNameless !== true
+  return [...(content === "whole" ? [person] : []), ...(isTargetNamed ? [target] : [])]
+}
+
+export function isAbout({ person, target }: ModelEntry, id: string): boolean {
+  return person.id === id || target?.id === id
+}
+
+export function isThere({ content }: Pick<ModelEntry, "content">): boolean {
   return content === "whole" || content === "nameless"
 }
 
@@ -155,7 +182,7 @@ export function isHeld({ holds }: Model, entry: ModelEntry): boolean {
   return holds.some(
     ({ workspace, person, action, receipts }) =>
       workspace === entry.workspace &&
-      (person === entry.person.id ||
+      ((person !== undefined && isAbout(entry, person)) ||
         action === entry.event.action ||
         receipts?.includes(entry.receipt.receipt) === true),
   )
@@ -185,7 +212,8 @@ async function expectFound(
   own: readonly ModelEntry[],
   chance: Chance,
 ): Promise<void> {
-  const { person, event } = chance.pick(own)
+  const { person: actor, target = actor, event } = chance.pick(own)
+  const person = chance.pick([actor, target])
   const found = async (query: string, isExpected: (entry: ModelEntry) => boolean) => {
     const path = `/v1/workspaces/${workspace}/events?storage=all&limit=1&query=${query}`
     const total = await eventually("a search that is not overloaded", async () => {
@@ -197,10 +225,8 @@ async function expectFound(
     assert.equal(total, own.filter(isExpected).length, `${workspace}: entries for "${query}"`)
   }
   await found("", () => true)
-  await found(
-    `email:${person.email}`,
-    (one) => one.content === "whole" && one.person.id === person.id,
-  )
+  await found(`email:${person.email}`, (one) => namedIn(one).some(({ id }) => id === person.id))
+  await found(`target:${person.id}`, (one) => isThere(one) && one.target?.id === person.id)
   await found(`actor:${person.id}`, (one) => isThere(one) && one.person.id === person.id)
   await found(`action:${event.action}`, (one) => isThere(one) && one.event.action === event.action)
 }
@@ -212,7 +238,7 @@ async function expectShown({ root }: Service, entry: ModelEntry, held: boolean):
   assert.equal(reply.status, 200, about)
   const { entry: shown, proof } = reply.json()
   assert.equal(shown.hash, receipt.eventHash, about)
-  if (shown.integrity !== "pending") assert.equal(shown.integrity, integrityOf(content), about)
+  if (shown.integrity !== "pending") assert.equal(shown.integrity, integrityOf(entry), about)
   assert.equal(proof.body === null, content === "erased" || content === "expired", about)
   if (proof.body === null) return
   assert.equal(shown.held === true, held, about)
@@ -221,10 +247,15 @@ async function expectShown({ root }: Service, entry: ModelEntry, held: boolean):
     content === "whole" ? [event.actor.email, event.actor["name"]] : [undefined, undefined]
   assert.deepEqual([id, email, name], [event.actor.id, ...sealed], about)
   assert.deepEqual(shown.metadata, event.metadata, about)
+  if (entry.target === undefined) return
+  const named = namedIn(entry).find((one) => one === entry.target)
+  const { id: targetId, email: targetEmail } = shown.target
+  assert.deepEqual([targetId, targetEmail], [entry.target.id, named?.email], about)
 }
 
-function integrityOf(content: Content): string {
-  return content === "whole" ? "verified" : content === "nameless" ? "erased" : content
+function integrityOf({ content, isTargetNameless }: ModelEntry): string {
+  if (!isThere({ content })) return content
+  return content === "nameless" || isTargetNameless === true ? "erased" : "verified"
 }
 
 async function expectRepeated({ root }: Service, entry: ModelEntry): Promise<void> {

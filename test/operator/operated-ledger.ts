@@ -16,9 +16,10 @@ import {
   newPerson,
   newWrite,
   send,
+  type Erased,
   type Model,
+  type ModelEntry,
   type Person,
-  type Scope,
   type Write,
 } from "./ledger-model.ts"
 
@@ -28,8 +29,8 @@ interface Backup {
   readonly folder: string
   /** As it was at its begin. */
   readonly model: Model
-  /** Keys of what was written meanwhile, and may be in it. */
-  readonly meanwhile: ReadonlySet<string>
+  /** What was written meanwhile, and may be in it. */
+  readonly meanwhile: readonly ModelEntry[]
   /** What the storage of the archive keeps for it. */
   readonly objects: ReadonlyMap<string, Buffer>
 }
@@ -54,9 +55,9 @@ export interface OperatedLedger {
   pending: (readonly Write[])[]
   people: Person[]
   /** What was erased, by hash: a restored copy erases it again. */
-  readonly erased: Map<string, Scope>
+  readonly erased: Map<string, readonly Erased[]>
   /** Whom operators have erased, and how; what no file has of them while nothing names them. */
-  readonly gone: { readonly person: Person; readonly scope: Scope }[]
+  readonly gone: Erased[]
   /** What others keep, also of what a restore has lost. */
   readonly kept: Kept[]
   /** Ids of erasures that are done, and of tokens that they removed. */
@@ -111,7 +112,7 @@ export function sendSome({ chance, model, people }: OperatedLedger, service: Ser
   const batches = Array.from({ length: 1 + chance.below(4) }, () => {
     const workspace = chance.pick(model.workspaces)
     if (chance.percent(20)) people.push(newPerson())
-    const one = () => newWrite(workspace, chance.pick(people), chance)
+    const one = () => newWrite(workspace, people, chance)
     return Array.from({ length: 1 + chance.below(size) }, one)
   })
   return sent(service, batches)

@@ -30,7 +30,7 @@ import {
   isThere,
   newPerson,
   namedActions,
-  type Model,
+  type ModelEntry,
 } from "./ledger-model.ts"
 import { expectKept, exportLog, fsckWithCheckpoints, keepReceipt } from "./kept-elsewhere.ts"
 import { changeMember, inviteMember } from "./members-and-sessions.ts"
@@ -327,7 +327,8 @@ async function backup(scene: Scene): Promise<void> {
   const ended = await commandOnce(scene, ["backup", target])
   assert.equal(ended.code, 0, ended.errors)
   await answered(scene, sending)
-  const meanwhile = new Set(sending.flatMap(({ writes }) => writes.map(({ key }) => key)))
+  const sent = new Set(sending.flatMap(({ writes }) => writes.map(({ key }) => key)))
+  const meanwhile = scene.model.entries.filter(({ key }) => sent.has(key))
   for (const [name, bytes] of scene.bucket?.objects ?? []) objects.set(name, bytes)
   scene.backups.push({ folder: target, model, meanwhile, objects })
 }
@@ -355,31 +356,29 @@ async function restore(scene: Scene): Promise<void> {
   await giveUp(scene, errors)
   await command(scene, ["fsck"])
   scene.model = structuredClone(copy.model)
-  await addMeanwhile(scene, copy.meanwhile, model)
+  await addMeanwhile(scene, copy.meanwhile)
   await restored(scene, model)
   // Clients repeat some of what was lost, but for that of the erased.
   const kept = new Set(scene.model.entries.map(({ key }) => key))
   const lost = model.entries.filter(
-    ({ workspace, key, person }) =>
+    ({ workspace, key, person, target = person }) =>
       !kept.has(key) &&
       scene.model.workspaces.includes(workspace) &&
-      scene.people.some(({ id }) => id === person.id),
+      [person, target].every(({ id }) => scene.people.some((one) => one.id === id)),
   )
-  for (const { receipt, content, ...write } of lost.slice(0, 10)) scene.pending.push([write])
+  for (const { receipt, content, isTargetNameless, ...write } of lost.slice(0, 10))
+    scene.pending.push([write])
 }
 
 /** What the copy has of that which was written while it was made. */
-async function addMeanwhile(
-  scene: Scene,
-  keys: ReadonlySet<string>,
-  { entries }: Model,
-): Promise<void> {
-  for (const entry of entries.filter(({ key }) => keys.has(key))) {
+async function addMeanwhile(scene: Scene, entries: readonly ModelEntry[]): Promise<void> {
+  for (const entry of entries) {
     const { root } = await started(scene)
     const { workspace, receipt } = entry
     const reply = await root.get(`/v1/workspaces/${workspace}/receipts/${receipt.receipt}`)
     assert.ok(reply.status === 200 || reply.status === 404, reply.text)
-    if (reply.status === 200) scene.model.entries.push({ ...entry, content: "whole" })
+    if (reply.status !== 200) continue
+    scene.model.entries.push({ ...entry, content: "whole", isTargetNameless: false })
   }
 }
 
