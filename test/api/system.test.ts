@@ -46,7 +46,6 @@ test("an operator sees the service's data, its commits, and its settings without
     "auditor",
     "checkpointer",
     "filing",
-    "indexer",
   ])
   const settings = new Map(
     now.settings.map(({ name, value }: { name: string; value: string }) => [name, value]),

@@ -383,14 +383,7 @@ const mutationKinds: Readonly<Record<string, Kind>> = {
   },
   "the index goes beyond the end": {
     act: ({ index, id, size }) =>
-      once(size + 1, () =>
-        run(
-          index,
-          "INSERT OR REPLACE INTO positions (workspace, sequence) VALUES (?, ?)",
-          id,
-          size + 1,
-        ),
-      ),
+      once(size + 1, () => run(index, "UPDATE trees SET size = size + 1 WHERE workspace = ?", id)),
   },
   "the search goes beyond the end": {
     act: ({ search, id, size }) =>
@@ -1270,8 +1263,7 @@ function cut(files: Files, isThorough: boolean): ReturnType<Act> {
 
 /** Removes everything derived from the entries, and every signature over them. */
 function forget({ index, search, data }: Files): void {
-  for (const table of ["positions", "trees", "tiles", "checkpoints"])
-    index.exec(`DELETE FROM ${table}`)
+  for (const table of ["trees", "tiles", "checkpoints"]) index.exec(`DELETE FROM ${table}`)
   dropSegments(search)
   writeFileSync(`${data}.heads`, "")
 }

@@ -104,7 +104,7 @@ function keyOf(): Change {
 const acmeLog: Log = { workspace: "acme", number: 1, before: 0, end: undefined }
 
 async function followAll(journal: JournalReader, checkpointer: Checkpointer): Promise<void> {
-  while (!(await followOnce(journal, [checkpointer], "acme", limits)).caughtUp) continue
+  while (!(await followOnce(journal, checkpointer, "acme", limits)).caughtUp) continue
 }
 
 /** RFC 6962, section 2.1, word for word. */
@@ -165,7 +165,7 @@ test("a checkpointer continues where the last one stopped, even within a batch, 
   const heads = memoryHeads()
   for (let restart = 0; restart < 40; restart++) {
     const checkpointer = house.checkpointer(heads)
-    await followOnce(house.journal, [checkpointer], "acme", {
+    await followOnce(house.journal, checkpointer, "acme", {
       ...limits,
       followEntriesMax: 1 + ((restart * 7) % 31),
     })
@@ -228,7 +228,7 @@ test("a full tile has a middle, the roots of each 32 leaves, however many are fo
     const house = await openHouse(1000)
     const checkpointer = house.checkpointer(memoryHeads())
     for (let times = 0; times < 1000 / followEntriesMax; times++)
-      await followOnce(house.journal, [checkpointer], "acme", { ...limits, followEntriesMax })
+      await followOnce(house.journal, checkpointer, "acme", { ...limits, followEntriesMax })
     const { hashes } = await expectChain(house.journal, "acme")
     const names = [0, 1, 2, 3].map((tile) => ({ level: 64, tile }))
     const kept = (await house.index.tiles("acme", 1, names)).map((one) =>
@@ -282,7 +282,7 @@ test("a tree of more than 65,536 leaves has a tile of level 2, and proofs that n
   })
   while (
     !(
-      await followOnce(journal, [checkpointer], "acme", {
+      await followOnce(journal, checkpointer, "acme", {
         ...defaultLimits,
         followEntriesMax: 9000,
       })
@@ -364,7 +364,7 @@ for (const [what, bend] of tampering) {
         ),
     }
     const checkpointer = house.checkpointer(heads, journal)
-    await followOnce(journal, [checkpointer], "acme", limits)
+    await followOnce(journal, checkpointer, "acme", limits)
     await checkpointer.sign("acme")
     await assert.rejects(
       followAll(journal, checkpointer),
@@ -397,7 +397,7 @@ test("a missing or misplaced entry is not followed", async () => {
     }
     const heads = memoryHeads()
     const checkpointer = house.checkpointer(heads, journal)
-    await assert.rejects(followOnce(journal, [checkpointer], "acme", limits))
+    await assert.rejects(followOnce(journal, checkpointer, "acme", limits))
     await checkpointer.sign("acme")
     assert.equal(await heads.get(origin), undefined)
   }
@@ -413,12 +413,9 @@ test("if the index cannot store the tree, the one in memory is dropped too", asy
       failing ? Promise.reject(new Error("the disk is full")) : house.index.growTree(...asked),
   }
   const checkpointer = house.checkpointer(memoryHeads(), house.journal, index)
-  await followOnce(house.journal, [checkpointer], "acme", limits)
+  await followOnce(house.journal, checkpointer, "acme", limits)
   failing = true
-  await assert.rejects(
-    followOnce(house.journal, [checkpointer], "acme", limits),
-    /the disk is full/,
-  )
+  await assert.rejects(followOnce(house.journal, checkpointer, "acme", limits), /the disk is full/)
   assert.equal(await checkpointer.position("acme"), 7)
   failing = false
   await followAll(house.journal, checkpointer)
@@ -499,7 +496,7 @@ test("a deleted index is rebuilt to the same tree, which is signed once it has r
   const signed = await before.sign("acme")
   const { index } = openMemory().watched
   const again = house.checkpointer(heads, house.journal, index)
-  await followOnce(house.journal, [again], "acme", limits)
+  await followOnce(house.journal, again, "acme", limits)
   assert.equal(
     await again.sign("acme"),
     undefined,
@@ -557,32 +554,6 @@ test("a history that differs from the signed one is not signed, wherever it diff
   const checkpointer = house.checkpointer(honest)
   await followAll(house.journal, checkpointer)
   expectSigned(await checkpointer.sign("acme"), (await expectChain(house.journal, "acme")).hashes)
-})
-
-test("two followers at different positions each get their next entries from one read", async () => {
-  const house = await openHouse(20)
-  const taken = { slow: [] as number[], quick: [] as number[] }
-  const follower = (name: "slow" | "quick", from: number) => ({
-    name,
-    position: async () => from + taken[name].length,
-    take: async (_: string, pieces: readonly LinkedRows[]) =>
-      void taken[name].push(...pieces.flatMap(({ sequences }) => sequences)),
-  })
-  const followers = [follower("slow", 0), follower("quick", 5)]
-  const first = await followOnce(house.journal, followers, "acme", limits)
-  assert.deepEqual(first, {
-    position: 7,
-    positions: { slow: 7, quick: 7 },
-    end: 20,
-    caughtUp: false,
-  })
-  assert.deepEqual(taken, { slow: [1, 2, 3, 4, 5, 6, 7], quick: [6, 7] })
-  while (!(await followOnce(house.journal, followers, "acme", limits)).caughtUp) continue
-  assert.deepEqual(
-    taken.quick,
-    Array.from({ length: 15 }, (_, at) => at + 6),
-  )
-  await expectChain(house.journal, "acme")
 })
 
 test("a workspace's key signs for it, opens only with the service's secret, and must have the origin's name", async () => {

@@ -32,7 +32,6 @@ import {
 } from "../store/index-state.ts"
 import type { Index, JournalReader, Registry } from "../store/store.ts"
 import { readTile } from "../store/tree-reads.ts"
-import type { Follower } from "./follow.ts"
 import type { SignersOf } from "./signer.ts"
 
 /**
@@ -49,7 +48,14 @@ export class IntegrityError extends Error {
   }
 }
 
-export interface Checkpointer extends Follower {
+export interface Checkpointer {
+  /** The last entry that its tree has of a workspace. */
+  position(workspace: string): Promise<number>
+  /**
+   * Takes the entries after the position. Idempotent: after a crash it gets half-taken entries
+   * again.
+   */
+  take(workspace: string, pieces: readonly LinkedRows[]): Promise<void>
   /**
    * Signs the tree as far as it has grown. Resolves to the newest checkpoint; undefined for an
    * empty tree.
@@ -226,7 +232,6 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
   }
 
   return {
-    name: "checkpointer",
     position: async (workspace) => positionOf(await treeOf(workspace)),
     unsignedSinceMs: (workspace) => trees.get(workspace)?.unsignedSinceMs,
     signedLast: (workspace) => trees.get(workspace)?.signedLast,

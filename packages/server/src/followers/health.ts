@@ -29,15 +29,15 @@ export interface FollowerMetrics {
   readonly signed: (lagMs: number) => void
   /** Checkpoints cover a workspace's entries up to this one. */
   readonly covered: (workspace: string, sequence: number) => void
-  /** Another server's followers take the entries of this workspace. */
-  readonly left: (which: readonly (typeof followers)[number][], workspace: string) => void
+  /** Another server's follower takes the entries of this workspace. */
+  readonly left: (follower: (typeof followers)[number], workspace: string) => void
   readonly audited: (summary: AuditSummary) => void
   readonly integrityFailure: () => void
   /** The bodies of some entries were packed into this many bytes. */
   readonly packed: (entries: number, bytes: number) => void
 }
 
-export const followers = ["indexer", "checkpointer", "filing"] as const
+export const followers = ["checkpointer", "filing"] as const
 
 export interface Fault {
   /** The first broken entry; 1 if no single entry is known. */
@@ -100,13 +100,7 @@ export function createHealth(
     see(sighting) {
       switch (sighting.kind) {
         case "followed":
-          for (const follower of ["indexer", "checkpointer"] as const)
-            metrics.followed(
-              follower,
-              sighting.workspace,
-              sighting.positions[follower] ?? 0,
-              sighting.end,
-            )
+          metrics.followed("checkpointer", sighting.workspace, sighting.position, sighting.end)
           break
         case "signed":
           signed(sighting.checkpoint)
@@ -116,7 +110,7 @@ export function createHealth(
           metrics.covered(sighting.workspace, sighting.sequence)
           break
         case "left":
-          metrics.left(["indexer", "checkpointer"], sighting.workspace)
+          metrics.left("checkpointer", sighting.workspace)
           break
         case "audited":
           audit = sighting.summary
@@ -227,7 +221,7 @@ export function reportsOf(
       )
       return
     }
-    if (report.kind === "left") return metrics.left(["filing"], report.workspace)
+    if (report.kind === "left") return metrics.left("filing", report.workspace)
     for (const [workspace, position, end] of report.positions) {
       metrics.followed("filing", workspace, position, end)
       const nowMs = systemClock.elapsed()

@@ -12,7 +12,6 @@ import type { Checkpoint } from "../store/index-state.ts"
 import type { JournalReader, Leases, WatchedStore } from "../store/store.ts"
 import type { Auditor } from "./auditor.ts"
 import { IntegrityError, type Checkpointer } from "./checkpointer.ts"
-import { createIndexer } from "./indexer.ts"
 import { startWatching, type Sighting } from "./watching.ts"
 
 const everyMs = defaultLimits.checkpointEveryMs
@@ -23,14 +22,13 @@ interface House {
   readonly clock: TestClock
   readonly sightings: Sighting[]
   readonly watching: ReturnType<typeof startWatching>
+  /** How far the checkpointer has taken a workspace. */
+  position(workspace: string): Promise<number>
   write(workspace: string, count?: number): Promise<unknown>
   seen(kind: Sighting["kind"], workspace?: string): number
 }
 
-/**
- * Watches a store in memory with the real indexer. The checkpointer is a stub that counts, because
- * it has tests of its own.
- */
+/** Watches a store in memory. The checkpointer is a stub that counts: it has tests of its own. */
 function openHouse(
   bend: {
     readonly journal?: (journal: JournalReader) => JournalReader
@@ -47,7 +45,6 @@ function openHouse(
   const watching = startWatching({
     journal: bend.journal?.(watched.journal) ?? watched.journal,
     leases: { ...watched.leases, ...(bend.hold && { hold: bend.hold }) },
-    followers: [createIndexer(watched.index)],
     checkpointer: bend.checkpointer?.(counting) ?? counting,
     ...(bend.look && { audit: () => idleAuditor(bend.look) }),
     clock,
@@ -60,6 +57,7 @@ function openHouse(
     clock,
     sightings,
     watching,
+    position: (workspace) => counting.position(workspace),
     write: (workspace, count = 1) =>
       ledger.record(
         testWorkspace(workspace),
@@ -80,7 +78,6 @@ function countingCheckpointer(clock: Clock): Checkpointer {
   const signed = new Map<string, Checkpoint>()
   const since = new Map<string, number>()
   return {
-    name: "checkpointer",
     position: async (workspace) => sizes.get(workspace) ?? 0,
     async take(workspace, pieces) {
       if (!since.has(workspace)) since.set(workspace, clock.now())
@@ -108,19 +105,19 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test("entries are indexed at once, and signed at most once per interval", async () => {
+test("entries are followed at once, and signed at most once per interval", async () => {
   const house = openHouse()
   await house.write("acme", 35)
   house.watching.poke(["acme"])
   await settled()
-  assert.equal(await house.watched.index.position("acme"), 35)
+  assert.equal(await house.position("acme"), 35)
   assert.equal(house.seen("signed"), 1, "the first is signed at once")
   for (let step = 1; step <= 20; step++) {
     house.clock.advance(everyMs / 10)
     await house.write("acme")
     house.watching.poke(["acme"])
     await settled()
-    assert.equal(await house.watched.index.position("acme"), 35 + step)
+    assert.equal(await house.position("acme"), 35 + step)
     assert.equal(house.seen("signed"), 1 + Math.floor(step / 10), `after ${step} tenths`)
   }
   // The last one is signed when its time has come, without another poke.
@@ -194,7 +191,7 @@ test("if the lease of a workspace is unknown, it is asked again, without another
   told = true
   house.clock.advance(1000)
   await settled()
-  assert.equal(await house.watched.index.position("acme"), 5)
+  assert.equal(await house.position("acme"), 5)
   assert.equal(house.seen("signed"), 1)
   // The same if the lease is unknown when it is time to sign.
   await house.write("acme")
@@ -296,7 +293,7 @@ test("a workspace with a broken chain is reported once and halted, and the other
     { kind: "broken", workspace: "broken", detail: "entry 1: the body has another hash", from: 1 },
   )
   assert.equal(house.seen("signed", "broken"), 0)
-  assert.equal(await house.watched.index.position("broken"), 0)
+  assert.equal(await house.position("broken"), 0)
   assert.equal(await house.watching.seal("broken"), undefined)
   assert.equal((await house.watching.seal("acme"))?.size, 3)
   await house.watching.close()
@@ -367,7 +364,7 @@ test("any other failure is reported and tried again, without another write", asy
   failing = false
   house.clock.advance(1000)
   await settled()
-  assert.equal(await house.watched.index.position("acme"), 3)
+  assert.equal(await house.position("acme"), 3)
   house.clock.advance(1000)
   await settled()
   assert.equal(house.seen("signed"), 1)

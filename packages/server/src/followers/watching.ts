@@ -1,4 +1,4 @@
-// Keeps the tree and the index up to date. Workspaces with new entries are followed in turns, a
+// Keeps the trees up to date. Workspaces with new entries are followed in turns, a
 // batch at a time. A workspace is signed at most once in a while, or when a request waits for it. A
 // workspace with a broken chain is reported and not followed any more; the others continue.
 
@@ -9,7 +9,7 @@ import type { Checkpoint, Finding } from "../store/index-state.ts"
 import type { JournalReader, Leases } from "../store/store.ts"
 import type { AuditListener, AuditSummary, Auditor } from "./auditor.ts"
 import { type Checkpointer, IntegrityError } from "./checkpointer.ts"
-import { followOnce, type FollowStep, type Follower } from "./follow.ts"
+import { followOnce, type FollowStep } from "./follow.ts"
 import { earliest, startLoop, turn } from "./loop.ts"
 import { isOfTree } from "./walk-chain.ts"
 
@@ -52,7 +52,6 @@ export interface Watching {
 export interface WatchingParts {
   readonly journal: JournalReader
   readonly leases: Leases
-  readonly followers: readonly Follower[]
   readonly checkpointer: Checkpointer
   readonly audit?: (listener: AuditListener) => Auditor
   readonly clock: Clock
@@ -66,14 +65,12 @@ const lastBlocksMax = 20
 export function startWatching({
   journal,
   leases,
-  followers,
   checkpointer,
   audit,
   clock,
   limits,
   report,
 }: WatchingParts): Watching {
-  const all = [checkpointer, ...followers]
   /** When a workspace is due to be signed. */
   const unsigned = new Map<string, number>()
   const signedAtMs = new Map<string, number>()
@@ -150,7 +147,7 @@ export function startWatching({
 
   async function follow(workspace: string): Promise<FollowStep> {
     loop.queue.leave(workspace)
-    const followed = await followOnce(journal, all, workspace, limits)
+    const followed = await followOnce(journal, checkpointer, workspace, limits)
     if (!followed.caughtUp) loop.poke([workspace])
     if (!unsigned.has(workspace))
       unsigned.set(workspace, (signedAtMs.get(workspace) ?? -Infinity) + limits.checkpointEveryMs)

@@ -201,9 +201,9 @@ function countFollowing(
       if (taken >= known) workspaces?.delete(workspace)
       else workspaces?.set(workspace, { end: known, taken })
     },
-    left(which: readonly Follower[], workspace: string) {
-      for (const follower of which) behind.get(follower)?.delete(workspace)
-      if (which.includes("checkpointer")) uncovered.delete(workspace)
+    left(follower: Follower, workspace: string) {
+      behind.get(follower)?.delete(workspace)
+      if (follower === "checkpointer") uncovered.delete(workspace)
     },
     signed: (lagMs: number) => checkpoints.observe(lagMs / 1000),
     covered(workspace: string, sequence: number) {

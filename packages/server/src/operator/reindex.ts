@@ -8,7 +8,6 @@ import { detailOf } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
 import { startFiling } from "../followers/filing.ts"
 import { followOnce } from "../followers/follow.ts"
-import { createIndexer } from "../followers/indexer.ts"
 import type { Limits } from "../limits.ts"
 import { every } from "../store/all-documents.ts"
 import { closing } from "../runtime/closing.ts"
@@ -61,12 +60,11 @@ async function reindexOne(
   const { journal } = store.filing
   const entries = (await journal.head(workspace))?.sequence ?? 0
   const troubles: string[] = []
-  for (const follower of [createIndexer(store.watched.index), treeOf(store.watched)]) {
-    try {
-      while (!(await followOnce(journal, [follower], workspace, limits)).caughtUp) continue
-    } catch (error) {
-      troubles.push(`${workspace}: ${detailOf(error)}`)
-    }
+  const tree = treeOf(store.watched)
+  try {
+    while (!(await followOnce(journal, tree, workspace, limits)).caughtUp) continue
+  } catch (error) {
+    troubles.push(`${workspace}: ${detailOf(error)}`)
   }
   const filing = startFiling({
     store: store.filing,

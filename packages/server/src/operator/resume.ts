@@ -122,12 +122,7 @@ async function look({
     const [{ workspace, number, origin, before }] = epochsOf(document)
     const checkpoint = await index?.checkpoint(workspace, number)
     const found = await rehash(store, document, heads.get(origin), progress, checkpoint)
-    if (
-      Math.max(
-        before + ((await index?.tree(workspace, number))?.size ?? 0),
-        (await index?.position(document.id)) ?? 0,
-      ) > found.entries
-    )
+    if (before + ((await index?.tree(workspace, number))?.size ?? 0) > found.entries)
       throw new StartError(
         `the index in ${placeName(place)} has entries that the journal does not have; run tallystick reindex, then this again`,
       )

@@ -49,7 +49,6 @@ interface Derived {
 /** `archive` has the bodies that were dropped. */
 export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
   const chains = new Map<string, Chain>()
-  const positions = new Map<string, number>()
   const derived = new Map<string, Derived>()
   const documents = new Map<string, Document>()
   const audits = new Map<string, Audit>()
@@ -155,7 +154,6 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
     archive === undefined ? kept : withArchived(kept, createArchivedBodies(archive, registry))
   const growth = createGrowth(() => registry)
   const index: WatchedStore["index"] = {
-    position: async (workspace) => positions.get(workspace) ?? 0,
     tree: async (workspace, epoch) => derivedOf(workspace, epoch).tree,
     tiles: async (workspace, epoch, tiles) =>
       tiles.map(
@@ -163,16 +161,6 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
           derivedOf(workspace, epoch).tiles.get(`${level}/${tile}`) ?? new Uint8Array(),
       ),
     checkpoint: async (workspace, epoch) => derivedOf(workspace, epoch).checkpoint,
-    async add(workspace, sequences) {
-      for (const sequence of sequences) {
-        assert.equal(
-          sequence,
-          (positions.get(workspace) ?? 0) + 1,
-          "the index is filled without a gap",
-        )
-        positions.set(workspace, sequence)
-      }
-    },
     async growTree(workspace, epoch, fromSize, tree, growth) {
       const place = derivedOf(workspace, epoch)
       if ((place.tree?.size ?? 0) !== fromSize) return false

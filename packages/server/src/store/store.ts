@@ -82,8 +82,6 @@ export interface Journal extends JournalReader {
 }
 
 export interface IndexReader {
-  /** Entries up to and including this sequence can be found. */
-  position(workspace: string): Promise<number>
   tree(workspace: string, epoch: number): Promise<Tree | undefined>
   /**
    * The stored hashes of each tile, concatenated; empty if there are none. An index of an older
@@ -101,11 +99,6 @@ export interface IndexReader {
 }
 
 export interface Index extends IndexReader {
-  /**
-   * Moves the position to the last of these sequences, which follow it without a gap: their entries
-   * can be found now.
-   */
-  add(workspace: string, sequences: readonly number[]): Promise<void>
   /**
    * Replaces a tree of this size by a later one. False, without a change, if the size is another.
    */

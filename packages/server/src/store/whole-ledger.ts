@@ -48,7 +48,7 @@ export interface UnpackedContent {
   readonly disclosures: readonly number[]
 }
 
-export interface KeptIndex extends Pick<IndexReader, "position" | "tree" | "checkpoint" | "tiles"> {
+export interface KeptIndex extends Pick<IndexReader, "tree" | "checkpoint" | "tiles"> {
   allTiles(
     workspace: string,
     epoch: number,

@@ -4,7 +4,6 @@ import { systemClock as clock } from "../clock.ts"
 import { followBeside } from "./follower-thread.ts"
 import { createAuditor, type AuditListener } from "../followers/auditor.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
-import { createIndexer } from "../followers/indexer.ts"
 import { createSigners } from "../followers/signer.ts"
 import { startWatching, type Sighting, type Watching } from "../followers/watching.ts"
 import type { Keyring } from "../secrets/keyring.ts"
@@ -62,7 +61,6 @@ function watchHere(
   return startWatching({
     journal,
     leases,
-    followers: [createIndexer(index)],
     checkpointer,
     audit,
     clock,

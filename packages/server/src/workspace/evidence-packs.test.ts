@@ -56,7 +56,7 @@ async function openHouse(count: number, bend: Bend = {}) {
     clock,
   })
   const sealNow = async (): Promise<void> => {
-    while (!(await followOnce(watched.journal, [checkpointer], "acme", limits)).caughtUp) continue
+    while (!(await followOnce(watched.journal, checkpointer, "acme", limits)).caughtUp) continue
     await checkpointer.sign("acme")
   }
   // One after the other, as the thread that signs does it.

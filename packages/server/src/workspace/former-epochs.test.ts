@@ -36,7 +36,7 @@ async function openHouse() {
       rootAt,
       clock,
     })
-    while (!(await followOnce(watched.journal, [checkpointer], "acme", defaultLimits)).caughtUp)
+    while (!(await followOnce(watched.journal, checkpointer, "acme", defaultLimits)).caughtUp)
       continue
     return (await checkpointer.sign("acme")) ?? assert.fail("nothing was signed")
   }

@@ -326,16 +326,9 @@ async function checkEnd(
   entries: number,
   faults: Faults,
 ): Promise<void> {
-  const derived = {
-    index: (await whole.index?.position(workspace)) ?? 0,
-    search: positionOf(await whole.segments(workspace)),
-  }
-  for (const part of ["index", "search"] as const)
-    if (derived[part] > before + entries)
-      faults.add(
-        `it is missing, but ${whole.names[part]} goes up to entry ${derived[part]}`,
-        entries + 1,
-      )
+  const position = positionOf(await whole.segments(workspace))
+  if (position > before + entries)
+    faults.add(`it is missing, but ${whole.names.search} goes up to entry ${position}`, entries + 1)
   if (entries === 0)
     faults.add("it is missing: every workspace begins with the entry that creates it", 1)
 }

@@ -1,7 +1,6 @@
 // The tests that every driver's index must pass.
 
 import { strict as assert } from "node:assert"
-import { expectChain } from "../expect-chain.ts"
 import type { TileGrowth } from "../index-state.ts"
 import type { WatchedStore } from "../store.ts"
 import { storiesOf, type Open } from "./stories.ts"
@@ -9,29 +8,6 @@ import { digest, usedOf, workspaceNamed, write } from "./written-entries.ts"
 
 export function indexContract(name: string, open: Open): void {
   const story = storiesOf(name, open)
-
-  story(
-    "the index takes entries in order, without a gap, each workspace for itself",
-    async (store) => {
-      const { served, watched } = store
-      await write(served, "acme", ["a", "b", "c"])
-      await write(served, "other", ["x"])
-      assert.equal(await watched.index.position("acme"), 0)
-      await watched.index.add("acme", [1, 2])
-      assert.equal(await watched.index.position("acme"), 2)
-      assert.equal(await served.index.position("acme"), 2)
-      assert.equal(await served.index.position("other"), 0)
-      await assert.rejects(watched.index.add("other", [2]))
-      await assert.rejects(watched.index.add("acme", [1]))
-      assert.equal(await watched.index.position("acme"), 2)
-      await watched.index.add("acme", [3])
-      await watched.index.add("acme", [])
-      const again = (await store.reopen?.()) ?? store
-      assert.equal(await again.served.index.position("acme"), 3)
-      await expectChain(again.served.journal, "acme")
-      return again
-    },
-  )
 
   story(
     "a tree and a checkpoint are replaced only if the named size is the current one",

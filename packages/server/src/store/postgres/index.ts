@@ -1,4 +1,4 @@
-// The index. Positions, trees, checkpoints and audits move by compare and swap, so two processes
+// The index. Trees, checkpoints and audits move by compare and swap, so two processes
 // may follow one workspace without harm.
 
 import { strict as assert } from "node:assert"
@@ -9,10 +9,6 @@ import type { Index } from "../store.ts"
 import type { Database } from "./connection.ts"
 import { indexReads } from "./reads.ts"
 
-const beginPosition = `INSERT INTO tallystick.positions (workspace_id, sequence) VALUES ($1, $2)
-  ON CONFLICT DO NOTHING RETURNING 1`
-const movePosition = `UPDATE tallystick.positions SET sequence = $2
-  WHERE workspace_id = $1 AND sequence = $3 RETURNING 1`
 const beginTree = `
   INSERT INTO tallystick.trees (workspace_id, epoch, size, hashes) VALUES ($1, $2, $3, $4)
   ON CONFLICT DO NOTHING RETURNING 1`
@@ -42,18 +38,6 @@ const putUse = `INSERT INTO tallystick.uses AS u (id, at_ms, address) VALUES ($1
 export function createIndex(database: Database): Index {
   return {
     ...indexReads(database),
-
-    async add(workspace, sequences) {
-      const [first, last] = [sequences[0], sequences.at(-1)]
-      if (first === undefined || last === undefined) return
-      for (const [place, sequence] of sequences.entries())
-        assert.equal(sequence, first + place, "the index is filled without a gap")
-      const moved =
-        first === 1
-          ? await database.rows(beginPosition, [workspace, last])
-          : await database.rows(movePosition, [workspace, last, first - 1])
-      assert.equal(moved.length, 1, "the index is filled without a gap")
-    },
 
     growTree: (workspace, epoch, fromSize, { size, hashes }, growth) =>
       database.within(async ({ rows }) => {

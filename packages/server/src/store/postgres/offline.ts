@@ -10,7 +10,7 @@ import { registryOf } from "./registry.ts"
 import { rebuildDirectory, replaceDocuments, storedDocuments } from "./stored-documents.ts"
 
 /** Tables that can be rebuilt from entries and documents. The last uses of credentials cannot. */
-const derivedTables = ["positions", "trees", "tiles", "checkpoints", "audits", "segments", "parts"]
+const derivedTables = ["trees", "tiles", "checkpoints", "audits", "segments", "parts"]
 
 export async function openPostgresAnew(url: string): Promise<DerivedStore> {
   await using opening = new AsyncDisposableStack()

@@ -125,9 +125,9 @@ async function* directoryStrays(database: Queries): AsyncGenerator<Stray> {
 
 const knownLogs = `SELECT id, coalesce(json_array_length(value::json -> 'former'), 0)
   FROM tallystick.documents WHERE kind = 'workspace'`
-const derivedTables = ["positions", "trees", "tiles", "checkpoints"] as const
+const derivedTables = ["trees", "tiles", "checkpoints"] as const
 const logsOf = (table: (typeof derivedTables)[number]) =>
-  `SELECT DISTINCT workspace_id, ${table === "positions" ? "1" : "epoch"} FROM tallystick.${table}`
+  `SELECT DISTINCT workspace_id, epoch FROM tallystick.${table}`
 
 /** Derived rows without a workspace or an epoch. */
 export async function* indexStrays(database: Queries, names: PartNames): AsyncGenerator<Stray> {

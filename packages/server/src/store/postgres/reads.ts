@@ -208,7 +208,6 @@ export function linkedOf([sequence, record, salted]: Row): ChainEntry {
   return { sequence: Number(sequence), record: bytes(record), ...content }
 }
 
-const positionOf = "SELECT sequence FROM tallystick.positions WHERE workspace_id = $1"
 const treeOf = "SELECT size, hashes FROM tallystick.trees WHERE workspace_id = $1 AND epoch = $2"
 const tilesOf = `
   SELECT t.level, t.tile, t.hashes
@@ -224,10 +223,6 @@ const usesOf = "SELECT id, at_ms, address FROM tallystick.uses WHERE id = ANY ($
 
 export function indexReads(database: Queries): IndexReader {
   return {
-    async position(workspace) {
-      const [row] = await database.rows(positionOf, [workspace])
-      return Number(row?.[0] ?? 0)
-    },
     async tree(workspace, epoch) {
       const [row] = await database.rows(treeOf, [workspace, epoch])
       return row && { size: Number(row[0]), hashes: splitHashes(bytes(row[1])) }

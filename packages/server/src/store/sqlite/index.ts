@@ -11,9 +11,6 @@ import { auditReads, indexReads, logName, useReads, type journalReads, promised 
 
 export function createIndex(index: DatabaseSync, journal: ReturnType<typeof journalReads>): Index {
   const reads = indexReads(index)
-  const setPosition = index.prepare(
-    "INSERT INTO positions (workspace, sequence) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET sequence = ?2",
-  )
   const addTree = index.prepare(
     "INSERT OR IGNORE INTO trees (workspace, size, hashes) VALUES (?, ?, ?)",
   )
@@ -31,18 +28,10 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
   )
 
   return {
-    ...promised(reads, "position", "tree", "tiles", "checkpoint"),
+    ...promised(reads, "tree", "tiles", "checkpoint"),
 
-    async add(workspace, sequences) {
-      const before = reads.position(workspace)
-      for (const [place, sequence] of sequences.entries())
-        assert.equal(sequence, before + place + 1, "the index is filled without a gap")
-      if (sequences.length > 0) setPosition.run(workspace, before + sequences.length)
-      while (fillRun(journal, index)) continue
-    },
-
-    growTree: async (workspace, epoch, fromSize, tree, growth) =>
-      within(index, () => {
+    async growTree(workspace, epoch, fromSize, tree, growth) {
+      const hasGrown = within(index, () => {
         const log = logName(workspace, epoch)
         const hashes = concat(...tree.hashes)
         const moved =
@@ -58,7 +47,11 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
           putTile.run(log, level, tile, concat(before, added))
         }
         return true
-      }),
+      })
+      // The new entries may have completed a run of keys.
+      while (fillRun(journal, index)) continue
+      return hasGrown
+    },
 
     async putCheckpoint(workspace, epoch, fromSize, { size, root, note, signedMs }) {
       const log = logName(workspace, epoch)

@@ -100,7 +100,7 @@ async function openLocked(
     }),
     registry,
     grown: growth.grown,
-    index: asking(reader, "position", "tree", "tiles", "checkpoint", "audit", "uses"),
+    index: asking(reader, "tree", "tiles", "checkpoint", "audit", "uses"),
     leaves: leavesFrom(reader).leaves,
     held: async (...asked) => receivedHeld(await reader.ask("held", ...asked)),
     search: {

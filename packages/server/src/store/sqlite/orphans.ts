@@ -203,7 +203,7 @@ function numberGap(journal: DatabaseSync): Stray {
 export function* indexStrays(index: DatabaseSync, journal: DatabaseSync): Generator<Stray> {
   yield* schemaStrays(index, "index")
   const names = new Set(journal.prepare(knownLogs).all().flatMap(logNames))
-  for (const table of ["positions", "trees", "tiles", "checkpoints"] as const)
+  for (const table of ["trees", "tiles", "checkpoints"] as const)
     for (const row of index.prepare(`SELECT DISTINCT workspace FROM ${table}`).iterate()) {
       const workspace = String(row["workspace"])
       if (!names.has(workspace))

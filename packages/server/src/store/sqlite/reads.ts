@@ -205,7 +205,6 @@ export function logName(workspace: string, epoch: number): string {
 }
 
 export function indexReads(index: DatabaseSync) {
-  const position = index.prepare("SELECT sequence FROM positions WHERE workspace = ?")
   const tree = index.prepare("SELECT size, hashes FROM trees WHERE workspace = ?")
   const tile = index.prepare(
     "SELECT hashes FROM tiles WHERE workspace = ? AND level = ? AND tile = ?",
@@ -222,7 +221,6 @@ export function indexReads(index: DatabaseSync) {
   const keysOf = index.prepare("SELECT keys FROM buckets WHERE run = ? AND bucket = ?")
   const receiptsOf = index.prepare("SELECT receipts FROM buckets WHERE run = ? AND bucket = ?")
   return {
-    position: (workspace: string): number => Number(position.get(workspace)?.["sequence"] ?? 0),
     tree(workspace: string, epoch: number): Tree | undefined {
       const row = tree.get(logName(workspace, epoch))
       return row === undefined

@@ -221,10 +221,12 @@ function tests(): void {
     // A conflicting row blocks the second run, and is then removed: the transaction is rolled back,
     // and memory answers meanwhile.
     alter(folder, "index.db", "INSERT INTO buckets VALUES (1, 200, '', '')")
-    await assert.rejects(store.watched.index.add("acme", [1]), /UNIQUE/)
+    const grow = (from: number) =>
+      store.watched.index.growTree("acme", 1, from, { size: from + 1, hashes: [] }, [])
+    await assert.rejects(grow(0), /UNIQUE/)
     await expectExact("a run that could not be put into the index")
     alter(folder, "index.db", "DELETE FROM buckets WHERE run = 1")
-    await store.watched.index.add("acme", [2])
+    await grow(1)
     assert.equal(runs(), 2)
     await expectExact("both in the index, one still in memory")
     await write(store.served, "acme", ["settles the run"])
@@ -237,7 +239,7 @@ function tests(): void {
       rmSync(join(folder, file), { force: true })
     store = await openFolder(folder)
     assert.equal(runs(), 2)
-    assert.equal(await store.served.index.position("acme"), 0)
+    assert.equal(await store.served.index.tree("acme", 1), undefined)
     await expectExact("made again")
     assert.equal((await expectChain(store.served.journal, "acme")).size, 302)
   })
@@ -669,7 +671,7 @@ function tests(): void {
     await store.close()
     for (const [file, known] of [
       ["journal", 7],
-      ["index", 5],
+      ["index", 6],
     ] as const) {
       alter(folder, `${file}.db`, `PRAGMA user_version = ${known + 1}`)
       await assert.rejects(

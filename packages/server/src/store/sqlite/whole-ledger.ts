@@ -150,7 +150,7 @@ function indexOf(index: DatabaseSync, journal: DatabaseSync): KeptIndex {
     "SELECT level, tile, hashes FROM tiles WHERE workspace = ? ORDER BY level, tile",
   )
   return {
-    ...promised(indexReads(index), "position", "tree", "checkpoint", "tiles"),
+    ...promised(indexReads(index), "tree", "checkpoint", "tiles"),
     async *allTiles(workspace, epoch) {
       for (const row of tiles.iterate(logName(workspace, epoch))) {
         const { level, tile, hashes } = row

@@ -164,7 +164,6 @@ function Work({ system: { writing, followers, audit } }: { readonly system: Syst
 
 const followerNames: Readonly<Record<string, string>> = {
   auditor: "To be read again",
-  indexer: "To be indexed",
   filing: "Waiting for the search index",
   checkpointer: "To be sealed",
 }
