@@ -121,7 +121,7 @@ function expectNoWayBack(output) {
 /** Of others' packages, those are inside that every start or every thread reads, in many files. */
 function isOutside(name, importer = "") {
   if (isBuiltin(name)) return true
-  const isInside = /^(@tallystick\/|@noble\/|@prometheus-io\/|commander$|pino$)/.test(name)
+  const isInside = /^(@tallystick\/|@noble\/|commander$|pino$)/.test(name)
   return /^[@\w]/.test(name) && !isInside && !importer.includes("node_modules")
 }
 

@@ -1,8 +1,8 @@
-// The counters, gauges and histograms of the service, and their help texts.
-
-import { Counter, Gauge, Histogram, type Registry } from "@prometheus-io/client"
+// The counters, gauges and histograms of the service, and their help texts, as text for Prometheus
+// (its text format, version 0.0.4).
 
 const help = {
+  tallystick_request_duration_seconds: "Time from a request's headers to the end of its answer",
   tallystick_failures_total:
     "Requests that failed unexpectedly: a bug, or storage; the log has the first of each minute",
   tallystick_exported_entries_total: "Entries that exports have given out",
@@ -56,34 +56,104 @@ const help = {
 
 type Name = keyof typeof help
 
+/** Writes a sample: the labels as `labelsOf` makes them, and the part of a histogram. */
+type Write = (value: number, labels?: string, part?: string) => void
+/** Writes the samples of a metric, at each scrape. */
+export type Read = (write: Write) => void | Promise<void>
+
 export type Instruments = ReturnType<typeof createInstruments>
 
-export function createInstruments(registry: Registry) {
-  const registers = [registry]
+export function createInstruments() {
+  const texts: (() => Promise<string>)[] = []
+
+  function add(type: string, name: string, about: string, read: Read): void {
+    texts.push(async () => {
+      const lines = [`# HELP ${name} ${about}`, `# TYPE ${name} ${type}`]
+      await read((value, labels = "", part = "") => {
+        lines.push(`${name}${part}${labels === "" ? "" : `{${labels}}`} ${numberText(value)}`)
+      })
+      return lines.join("\n")
+    })
+  }
+
+  /** The function that it returns makes a series of values, each of which is in a bucket. */
+  function histogramBy(name: Name, bounds: readonly number[]) {
+    const all: Series[] = []
+    add("histogram", name, help[name], (write) => {
+      for (const series of all) writeSeries(write, bounds, series)
+    })
+    return (labels: string): ((value: number) => void) => {
+      const series = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 }
+      all.push(series)
+      return (value) => {
+        let bucket = 0
+        while (bucket < bounds.length && value > (bounds[bucket] ?? Infinity)) bucket++
+        series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
+        series.sum += value
+      }
+    }
+  }
+
   return {
-    counter: (name: Name, ...labelNames: string[]) =>
-      new Counter({ name, help: help[name], labelNames, registers }),
+    add,
     /** Counts events, or what each of them has. */
     counting: (name: Name): ((more?: number) => void) => {
-      const counter = new Counter({ name, help: help[name], registers })
-      return (more = 1) => counter.inc(more)
+      let count = 0
+      add("counter", name, help[name], (write) => write(count))
+      return (more = 1) => void (count += more)
     },
-    /** `collect` is called at each scrape. */
-    gauge: (
-      name: Name,
-      collect: (gauge: Gauge<string>) => void | Promise<void> = () => {},
-      ...labelNames: string[]
-    ) =>
-      new Gauge({
-        name,
-        help: help[name],
-        labelNames,
-        registers,
-        collect() {
-          return collect(this)
-        },
-      }),
-    histogram: (name: Name, buckets: number[]) =>
-      new Histogram({ name, help: help[name], buckets, registers }),
+    /** The same for each value of a label. These values are there from the beginning. */
+    countingBy: (name: Name, label: string, known: readonly string[] = []) => {
+      const counts = new Map(known.map((value) => [value, 0]))
+      add("counter", name, help[name], (write) => {
+        for (const [value, count] of counts) write(count, labelsOf({ [label]: value }))
+      })
+      return (value: string, more = 1) => void counts.set(value, (counts.get(value) ?? 0) + more)
+    },
+    gauge: (name: Name, read: Read) => add("gauge", name, help[name], read),
+    /** A gauge with the value that it was set to. */
+    kept: (name: Name): ((value: number) => void) => {
+      let last = 0
+      add("gauge", name, help[name], (write) => write(last))
+      return (value) => void (last = value)
+    },
+    histogram: (name: Name, bounds: readonly number[]) => histogramBy(name, bounds)(""),
+    histogramBy,
+    /** All metrics are read at the same time. */
+    text: async () => `${(await Promise.all(texts.map((read) => read()))).join("\n")}\n`,
   }
+}
+
+interface Series {
+  readonly labels: string
+  /** Counts by bucket, not cumulative. The last one counts values above all buckets. */
+  readonly counts: number[]
+  sum: number
+}
+
+function writeSeries(
+  write: Write,
+  bounds: readonly number[],
+  { labels, counts, sum }: Series,
+): void {
+  let count = 0
+  for (const [place, some] of counts.entries()) {
+    count += some
+    const bound = `le="${bounds[place] ?? "+Inf"}"`
+    write(count, labels === "" ? bound : `${bound},${labels}`, "_bucket")
+  }
+  write(sum, labels, "_sum")
+  write(count, labels, "_count")
+}
+
+export function labelsOf(labels: Readonly<Record<string, string>>): string {
+  const escaped = (text: string): string =>
+    text.replaceAll(/[\\"\n]/g, (one) => (one === "\n" ? "\\n" : `\\${one}`))
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(",")
+}
+
+function numberText(value: number): string {
+  return Number.isFinite(value) ? String(value) : value > 0 ? "+Inf" : value < 0 ? "-Inf" : "NaN"
 }

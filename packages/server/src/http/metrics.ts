@@ -1,12 +1,11 @@
 // The metrics of the service, for Prometheus. No label names a workspace: there may be thousands.
 
-import { Registry, type Gauge } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
 import type { AuditSummary } from "../followers/auditor.ts"
 import type { DatabaseState } from "../store/store.ts"
 import { followers, type FollowerMetrics } from "../followers/health.ts"
 import { singleFlight } from "../runtime/single-flight.ts"
-import { createInstruments, type Instruments } from "./instruments.ts"
+import { createInstruments, labelsOf, type Instruments, type Read } from "./instruments.ts"
 import { createDurations } from "./request-durations.ts"
 import { describeProcess } from "./process-metrics.ts"
 
@@ -14,10 +13,12 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 type Follower = (typeof followers)[number]
 
-const requestSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const commitSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const entriesPerCommit = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
 const lagSeconds = [0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 5, 10, 60]
+
+/** Each has a series before its first export. */
+const formats = ["jsonl", "csv", "parquet"]
 
 /** So ten commits are above the 99th percentile. */
 const lastCommitsMax = 1000
@@ -44,25 +45,16 @@ interface DatabaseGauges {
 }
 
 export function createMetrics(gauges: Gauges) {
-  const registry = new Registry()
-  const durations = createDurations(
-    "tallystick_request_duration_seconds",
-    "Time from a request's headers to the end of its answer",
-    requestSeconds,
-  )
-  const instruments = createInstruments(registry)
-  const { counter, counting } = instruments
+  const instruments = createInstruments()
+  const { counting, countingBy } = instruments
   describeService(instruments, gauges)
-  describeProcess(registry, gauges.clock)
+  describeProcess(instruments, gauges.clock)
   const audited = countAudit(instruments, gauges.clock)
-  const exports = counter("tallystick_exported_entries_total", "format")
-  // Each format has a series before its first export.
-  for (const format of ["jsonl", "csv", "parquet"]) exports.inc({ format }, 0)
   const following = countFollowing(instruments, gauges.clock, audited.left)
   return {
     /** A request failed for a reason that its caller did not cause. */
     failure: counting("tallystick_failures_total"),
-    request: durations.observe,
+    request: createDurations(instruments),
     ...countWrites(instruments),
     ...following,
     audited: audited.audited,
@@ -71,38 +63,35 @@ export function createMetrics(gauges: Gauges) {
     ...countErasures(instruments),
     packed: countPacking(instruments),
     /** Entries were given out in an export of this format. */
-    exported: (format: string, entries: number) => exports.inc({ format }, entries),
+    exported: countingBy("tallystick_exported_entries_total", "format", formats),
     ...countArchiving(instruments),
     // Anyone may ask, as often as they like, and a text takes a millisecond of the main thread.
-    text: singleFlight(async () => (await registry.metrics()) + durations.text()),
+    text: singleFlight(instruments.text),
   }
 }
 
 function describeService({ gauge }: Instruments, { version, queued, storage }: Gauges): void {
-  gauge("tallystick_build_info", undefined, "version", "node").set(
-    { version, node: process.versions.node },
-    1,
-  )
-  gauge("tallystick_queued_entries", (it) => it.set(queued()))
+  const { node } = process.versions
+  gauge("tallystick_build_info", (write) => write(1, labelsOf({ version, node })))
+  gauge("tallystick_queued_entries", (write) => write(queued()))
   if (storage.kind === "disk") {
-    gauge("tallystick_disk_free_bytes", async (it) => it.set(await storage.freeBytes()))
-    gauge("tallystick_disk_reserve_bytes").set(storage.reserveBytes)
+    gauge("tallystick_disk_free_bytes", async (write) => write(await storage.freeBytes()))
+    gauge("tallystick_disk_reserve_bytes", (write) => write(storage.reserveBytes))
     return
   }
   const { state } = storage
-  gauge("tallystick_database_up", async (it) => it.set((await state()) === undefined ? 0 : 1))
-  gauge("tallystick_database_synchronous_standbys", async (it) =>
-    it.set((await state())?.synchronousStandbys ?? Number.NaN),
+  gauge("tallystick_database_up", async (write) => write((await state()) === undefined ? 0 : 1))
+  gauge("tallystick_database_synchronous_standbys", async (write) =>
+    write((await state())?.synchronousStandbys ?? Number.NaN),
   )
-  gauge("tallystick_database_unreachable_nodes", async (it) =>
-    it.set((await state())?.unreachableNodes ?? Number.NaN),
+  gauge("tallystick_database_unreachable_nodes", async (write) =>
+    write((await state())?.unreachableNodes ?? Number.NaN),
   )
 }
 
-function countWrites({ counter, counting, histogram }: Instruments) {
+function countWrites({ counting, countingBy, histogram }: Instruments) {
   const commits = histogram("tallystick_commit_duration_seconds", commitSeconds)
   const sizes = histogram("tallystick_commit_entries", entriesPerCommit)
-  const entries = counter("tallystick_entries_total", "lane")
   const last: number[] = []
   let committed = 0
   return {
@@ -110,10 +99,10 @@ function countWrites({ counter, counting, histogram }: Instruments) {
     lastCommits: () => last.toSorted((one, other) => one - other),
     commit: (count: number, durationMs: number) => {
       last[committed++ % lastCommitsMax] = durationMs
-      commits.observe(durationMs / 1000)
-      sizes.observe(count)
+      commits(durationMs / 1000)
+      sizes(count)
     },
-    entry: (lane: string) => entries.inc({ lane }),
+    entry: countingBy("tallystick_entries_total", "lane"),
     replay: counting("tallystick_replays_total"),
     failedLogin: counting("tallystick_failed_logins_total"),
   }
@@ -169,15 +158,15 @@ function countFollowing(
       return { follower, entries }
     }),
   ]
-  const readLags = (it: Gauge<string>): void => {
-    for (const { follower, entries } of lags()) it.set({ follower }, entries)
+  const readLags: Read = (write) => {
+    for (const { follower, entries } of lags()) write(entries, labelsOf({ follower }))
   }
-  gauge("tallystick_follower_lag_entries", readLags, "follower")
+  gauge("tallystick_follower_lag_entries", readLags)
   const checkpoints = histogram("tallystick_checkpoint_lag_seconds", lagSeconds)
-  gauge("tallystick_checkpoint_age_seconds", (it) => {
+  gauge("tallystick_checkpoint_age_seconds", (write) => {
     let most = 0
     for (const { sinceMs } of uncovered.values()) most = Math.max(most, clock.elapsed() - sinceMs)
-    it.set(most / 1000)
+    write(most / 1000)
   })
   return {
     lags,
@@ -205,7 +194,7 @@ function countFollowing(
       behind.get(follower)?.delete(workspace)
       if (follower === "checkpointer") uncovered.delete(workspace)
     },
-    signed: (lagMs: number) => checkpoints.observe(lagMs / 1000),
+    signed: (lagMs: number) => checkpoints(lagMs / 1000),
     covered(workspace: string, sequence: number) {
       const waiting = uncovered.get(workspace)
       if (waiting === undefined || sequence < waiting.first) return
@@ -225,10 +214,10 @@ function countPacking({ counting }: Instruments): FollowerMetrics["packed"] {
   }
 }
 
-function countArchiving({ counting, gauge }: Instruments) {
-  const segments = gauge("tallystick_archive_segments")
-  const bytes = gauge("tallystick_archive_bytes")
-  const overdue = gauge("tallystick_archive_overdue_seconds")
+function countArchiving({ counting, kept }: Instruments) {
+  const segments = kept("tallystick_archive_segments")
+  const bytes = kept("tallystick_archive_bytes")
+  const overdue = kept("tallystick_archive_overdue_seconds")
   return {
     /** A sweep of the archiver over all workspaces has ended. */
     archived(state: {
@@ -236,31 +225,31 @@ function countArchiving({ counting, gauge }: Instruments) {
       readonly bytes: number
       readonly overdueMs: number
     }) {
-      segments.set(state.segments)
-      bytes.set(state.bytes)
-      overdue.set(state.overdueMs / 1000)
+      segments(state.segments)
+      bytes(state.bytes)
+      overdue(state.overdueMs / 1000)
     },
     archiveFailure: counting("tallystick_archive_failures_total"),
   }
 }
 
-function countAudit({ counting, gauge }: Instruments, clock: Clock) {
+function countAudit({ counting, gauge, kept }: Instruments, clock: Clock) {
   const verified = counting("tallystick_audit_verified_entries_total")
-  const failed = gauge("tallystick_audit_failed_entries")
-  const unread = gauge("tallystick_audit_unread_workspaces")
-  const round = gauge("tallystick_audit_round")
-  const entries = gauge("tallystick_audit_round_entries")
+  const failed = kept("tallystick_audit_failed_entries")
+  const unread = kept("tallystick_audit_unread_workspaces")
+  const round = kept("tallystick_audit_round")
+  const entries = kept("tallystick_audit_round_entries")
   let last: AuditSummary | undefined
-  gauge("tallystick_audit_unverified_age_seconds", (it) =>
-    it.set(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000),
+  gauge("tallystick_audit_unverified_age_seconds", (write) =>
+    write(last === undefined ? 0 : Math.max(0, clock.now() - last.sinceMs) / 1000),
   )
   return {
     audited: (summary: AuditSummary) => {
       verified(summary.verified - (last?.verified ?? 0))
-      failed.set(summary.failed)
-      unread.set(summary.unread)
-      round.set(summary.round)
-      entries.set(summary.entries)
+      failed(summary.failed)
+      unread(summary.unread)
+      round(summary.round)
+      entries(summary.entries)
       last = summary
     },
     left: () => last?.left ?? 0,

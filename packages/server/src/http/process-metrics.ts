@@ -3,15 +3,16 @@
 
 import { readdir, readFile } from "node:fs/promises"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { Counter, Gauge, type Registry } from "@prometheus-io/client"
 import type { Clock } from "../clock.ts"
+import type { Instruments } from "./instruments.ts"
 
 /** The sampling interval of that client. Each measured delay includes it. */
 const lookEveryMs = 10
 
-export function describeProcess(registry: Registry, clock: Clock): void {
-  countProcessorTime(registry)
-  const gauge = gaugesOf(registry)
+export function describeProcess(instruments: Instruments, clock: Clock): void {
+  countProcessorTime(instruments)
+  const gauge: AddGauge = (name, help, value) =>
+    instruments.add("gauge", name, help, async (write) => write(await value()))
   const startedAt = clock.now() / 1000 - process.uptime()
   const since = "When the process started, in seconds since 1970"
   gauge("process_start_time_seconds", since, () => startedAt)
@@ -32,33 +33,11 @@ export function describeProcess(registry: Registry, clock: Clock): void {
 
 type AddGauge = (name: string, help: string, value: () => number | Promise<number>) => void
 
-function gaugesOf(registry: Registry): AddGauge {
-  return (name, help, value) => {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await value())
-      },
-    })
-  }
-}
-
-function countProcessorTime(registry: Registry): void {
-  const counter = (name: string, kind: string, microseconds: (used: NodeJS.CpuUsage) => number) => {
-    let counted = 0
-    new Counter({
-      name,
-      help: `Processor time ${kind}, in all threads`,
-      registers: [registry],
-      collect() {
-        const used = microseconds(process.cpuUsage())
-        this.inc((used - counted) / 1e6)
-        counted = used
-      },
-    })
-  }
+function countProcessorTime({ add }: Instruments): void {
+  const counter = (name: string, kind: string, microseconds: (used: NodeJS.CpuUsage) => number) =>
+    add("counter", name, `Processor time ${kind}, in all threads`, (write) =>
+      write(microseconds(process.cpuUsage()) / 1e6),
+    )
   const [ofProgram, ofSystem] = ["of the program itself", "of the system for the program"]
   counter("process_cpu_user_seconds_total", ofProgram, ({ user }) => user)
   counter("process_cpu_system_seconds_total", ofSystem, ({ system }) => system)

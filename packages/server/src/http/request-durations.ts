@@ -1,71 +1,22 @@
-// A Prometheus histogram of request times, by route, method and status. It counts in plain arrays,
-// because the library's histogram looks up its series at every observation, that is, at every
-// request.
+import { labelsOf, type Instruments } from "./instruments.ts"
 
-export interface Durations {
-  readonly observe: (route: string, method: string, status: number, durationMs: number) => void
-  readonly text: () => string
-}
+const boundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-interface Series {
-  readonly labels: string
-  /** Counts by bucket, not cumulative. The last one counts times above all buckets. */
-  readonly counts: number[]
-  sum: number
-}
+type Observe = (seconds: number) => void
 
-export function createDurations(
-  name: string,
-  help: string,
-  bucketsSeconds: readonly number[],
-): Durations {
-  const all: Series[] = []
-  const byRoute = new Map<string, Map<string, Series[]>>()
+/** Measures requests by route, method and status, without making a text of them for each request. */
+export function createDurations({ histogramBy }: Instruments) {
+  const begin = histogramBy("tallystick_request_duration_seconds", boundsSeconds)
+  const byRoute = new Map<string, Map<string, Observe[]>>()
 
-  function seriesOf(route: string, method: string, status: number): Series {
+  function seriesOf(route: string, method: string, status: number): Observe {
     let byMethod = byRoute.get(route)
-    if (byMethod === undefined) byRoute.set(route, (byMethod = new Map<string, Series[]>()))
+    if (byMethod === undefined) byRoute.set(route, (byMethod = new Map<string, Observe[]>()))
     let byStatus = byMethod.get(method)
     if (byStatus === undefined) byMethod.set(method, (byStatus = []))
-    const known = byStatus[status]
-    if (known !== undefined) return known
-    const labels = `route="${escaped(route)}",method="${escaped(method)}",status="${status}"`
-    const series = {
-      labels,
-      counts: Array.from({ length: bucketsSeconds.length + 1 }, () => 0),
-      sum: 0,
-    }
-    byStatus[status] = series
-    all.push(series)
-    return series
+    return (byStatus[status] ??= begin(labelsOf({ route, method, status: String(status) })))
   }
 
-  return {
-    observe(route, method, status, durationMs) {
-      const series = seriesOf(route, method, status)
-      const seconds = durationMs / 1000
-      let bucket = 0
-      while (bucket < bucketsSeconds.length && seconds > (bucketsSeconds[bucket] ?? Infinity))
-        bucket++
-      series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
-      series.sum += seconds
-    },
-    text: () =>
-      [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...all.flatMap(linesOf), ""].join(
-        "\n",
-      ),
-  }
-
-  function linesOf({ labels, counts, sum }: Series): string[] {
-    let count = 0
-    const lines = counts.map((some, place) => {
-      count += some
-      return `${name}_bucket{le="${bucketsSeconds[place] ?? "+Inf"}",${labels}} ${count}`
-    })
-    return [...lines, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${count}`]
-  }
-}
-
-function escaped(value: string): string {
-  return value.replaceAll(/[\\"\n]/g, (one) => (one === "\n" ? "\\n" : `\\${one}`))
+  return (route: string, method: string, status: number, durationMs: number): void =>
+    seriesOf(route, method, status)(durationMs / 1000)
 }
