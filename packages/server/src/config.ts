@@ -4,6 +4,7 @@
 import { isIP } from "node:net"
 import { dayMs } from "./clock.ts"
 import { defaultLimits, type Limits } from "./limits.ts"
+import { codeOf } from "./error.ts"
 
 export interface Config {
   readonly host: string
@@ -319,8 +320,9 @@ function valueOf(
     return readFile(path).trim()
   } catch (cause) {
     // Not the path, which may be the secret itself, set in the wrong variable.
-    const code = cause instanceof Error && "code" in cause ? ` (${String(cause.code)})` : ""
-    throw new ConfigError(`${name}_FILE names a file that cannot be read${code}`, { cause })
+    const code = codeOf(cause)
+    const why = code === "" ? "" : ` (${code})`
+    throw new ConfigError(`${name}_FILE names a file that cannot be read${why}`, { cause })
   }
 }
 

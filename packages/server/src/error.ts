@@ -120,3 +120,13 @@ export function isArchiveAway(error: unknown): error is LedgerError {
 export function detailOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** The code of an error of the system or of a driver, such as `ENOENT`; empty if it has none. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : ""
+}
+
+/** SQLite's code of an error, 0 for other errors. The last eight bits are its kind. */
+export function sqliteCodeOf(error: unknown): number {
+  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
+}

@@ -15,7 +15,7 @@ import { addServiceCommands } from "./cli/service-commands.ts"
 import type { Terminal } from "./cli/terminal.ts"
 import { keptAlive } from "./clock.ts"
 import { ConfigError } from "./config.ts"
-import { detailOf, isArchiveAway, LedgerError, StartError } from "./error.ts"
+import { codeOf, detailOf, isArchiveAway, LedgerError, sqliteCodeOf, StartError } from "./error.ts"
 import { ArchiveFailure } from "./store/archive/archive-storage.ts"
 
 // Our own package.json has this form.
@@ -220,7 +220,7 @@ try {
  * command must fail.
  */
 function endWithout(error: unknown): void {
-  const isClosed = error instanceof Error && "code" in error && error.code === "EPIPE"
+  const isClosed = codeOf(error) === "EPIPE"
   if (isClosed && !needsReader) return
   if (!isClosed) terminal.remark(`tallystick: ${detailOf(error)}\n`)
   process.exit(process.exitCode === undefined || process.exitCode === 0 ? 1 : process.exitCode)
@@ -255,21 +255,12 @@ function isDenied(error: Error): boolean {
 /** The service's reserve is used up, or SQLite reports that the disk is full. */
 function isDiskFull(error: unknown): boolean {
   if (error instanceof LedgerError) return error.code === "storage_full"
-  return sqliteCodeOf(error) === sqliteFull || errcodeOf(error) === sqliteNoSharedMemory
+  const code = sqliteCodeOf(error)
+  return (code & 0xff) === sqliteFull || code === sqliteNoSharedMemory
 }
 
 function isUnreadable(error: unknown): boolean {
-  return !isDiskFull(error) && sqliteUnreadable.includes(sqliteCodeOf(error) ?? 0)
-}
-
-/** The kind of an error of SQLite, without the details in its higher bits. */
-function sqliteCodeOf(error: unknown): number | undefined {
-  const code = errcodeOf(error)
-  return code === undefined ? undefined : code & 0xff
-}
-
-function errcodeOf(error: unknown): number | undefined {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) : undefined
+  return !isDiskFull(error) && sqliteUnreadable.includes(sqliteCodeOf(error) & 0xff)
 }
 
 function withCause({ message, cause }: LedgerError): string {

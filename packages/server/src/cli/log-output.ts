@@ -4,6 +4,7 @@
 import { write } from "node:fs"
 import { promisify } from "node:util"
 import type { Clock } from "../clock.ts"
+import { codeOf } from "../error.ts"
 
 export interface LogOutput {
   /** Takes a whole line. Drops it if too much is waiting. */
@@ -51,7 +52,7 @@ export function openLogOutput(
         rest = rest.subarray((await writeSome(file, rest)).bytesWritten)
       } catch (error) {
         // Nobody reads it any more, or the disk is full, and there is no other place to report that.
-        if (!(error instanceof Error && "code" in error && error.code === "EAGAIN")) return
+        if (codeOf(error) !== "EAGAIN") return
         await clock.sleep(againAfterMs)
       }
   }

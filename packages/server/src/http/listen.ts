@@ -3,7 +3,7 @@
 
 import type { Logger } from "pino"
 import type { Config } from "../config.ts"
-import { StartError } from "../error.ts"
+import { codeOf, StartError } from "../error.ts"
 import { admit, createRecognise, guard, unknownResource } from "./authenticate.ts"
 import type { BuiltPages } from "./built-pages.ts"
 import { sessionCookie } from "./cookie.ts"
@@ -87,8 +87,7 @@ function cannotListen(cause: unknown, { host, port }: Config): unknown {
     EADDRNOTAVAIL: `${host} is not an address of this machine; set TALLYSTICK_HOST to one that is`,
     ENOTFOUND: `${host} is not a name that can be looked up; set TALLYSTICK_HOST to an address of this machine`,
   }
-  const sentence =
-    cause instanceof Error && "code" in cause ? sentences[String(cause.code)] : undefined
+  const sentence = sentences[codeOf(cause)]
   return sentence === undefined ? cause : new StartError(sentence, { cause })
 }
 

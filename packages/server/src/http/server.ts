@@ -7,7 +7,7 @@ import { lookup } from "node:dns/promises"
 import { createServer as createListener, type AddressInfo, type Server as Listener } from "node:net"
 import { Readable } from "node:stream"
 import type { Clock } from "../clock.ts"
-import { LedgerError, statusOf, usualError } from "../error.ts"
+import { codeOf, LedgerError, statusOf, usualError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { preferred } from "./accept.ts"
 import { clientAddress, type ClientAddress } from "./client-address.ts"
@@ -280,8 +280,7 @@ async function addressesOf(host: string): Promise<readonly string[]> {
 
 /** Whether this machine does not have the address, to which a name can resolve all the same. */
 function isNotHere(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined
-  return code === "EADDRNOTAVAIL" || code === "EAFNOSUPPORT"
+  return ["EADDRNOTAVAIL", "EAFNOSUPPORT"].includes(codeOf(error))
 }
 
 /** Resolves with the port. */

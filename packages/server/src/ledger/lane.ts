@@ -31,11 +31,16 @@ export function laneOf(action: string, rules: LaneRules): Lane {
 function ownLane(action: string, rules: LaneRules): Lane | undefined {
   let [longest, own]: [string, Lane | undefined] = ["", undefined]
   for (const { prefix, lane } of rules) {
-    const lowered = prefix.toLowerCase()
-    const matches = action === lowered || action.startsWith(`${lowered}.`)
-    if (matches && lowered.length > longest.length) [longest, own] = [lowered, lane]
+    if (prefix.length > longest.length && beginsWith(action, prefix))
+      [longest, own] = [prefix, lane]
   }
   return own
+}
+
+/** Whether an action in lower case begins with these segments, in any case. */
+export function beginsWith(action: string, prefix: string): boolean {
+  const start = prefix.toLowerCase()
+  return action === start || action.startsWith(`${start}.`)
 }
 
 function builtInLane(action: string): Lane | undefined {

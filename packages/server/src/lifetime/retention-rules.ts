@@ -3,6 +3,7 @@
 import type { Kind } from "@tallystick/proof"
 import { dayMs } from "../clock.ts"
 import { consentAction, withdrawalAction } from "../ledger/consent.ts"
+import { beginsWith } from "../ledger/lane.ts"
 import type { RetentionRule } from "../store/documents.ts"
 
 /** The properties of an entry that rules match. */
@@ -47,7 +48,7 @@ function firstOf(rules: readonly RetentionRule[], entry: RuledEntry): number | u
     if (rule.action === undefined && entry.kind !== "event") return false
     if (rule.projectId !== undefined && rule.projectId !== entry.projectId) return false
     if (rule.lane !== undefined && rule.lane !== entry.lane) return false
-    return rule.action === undefined || beginsWith(entry.action, rule.action)
+    return rule.action === undefined || beginsWith(entry.action.toLowerCase(), rule.action)
   })
   return at < 0 ? undefined : at
 }
@@ -55,12 +56,6 @@ function firstOf(rules: readonly RetentionRule[], entry: RuledEntry): number | u
 /** Entries that were recorded before this time have expired. Days are those of UTC, and whole. */
 export function expiredBefore({ days }: RetentionRule, nowMs: number): number {
   return Math.floor(nowMs / dayMs) * dayMs - days * dayMs
-}
-
-/** Matches whole segments, as lane rules do. */
-function beginsWith(action: string, prefix: string): boolean {
-  const [whole, start] = [action.toLowerCase(), prefix.toLowerCase()]
-  return whole === start || whole.startsWith(`${start}.`)
 }
 
 /** Acts of the service that change no document, so that nothing is rebuilt from them. */

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto"
 import { existsSync, linkSync, readdirSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { rootKeyOf, secretOf, type Config } from "../config.ts"
-import { StartError } from "../error.ts"
+import { codeOf, StartError } from "../error.ts"
 import { statsOf } from "./check-places.ts"
 import type { KeepingKey } from "./instance-key-tokens.ts"
 import { replaceFile, syncPath, writeSynced } from "../runtime/durable-file.ts"
@@ -171,7 +171,7 @@ function linkUnlessThere(from: string, to: string): void {
   try {
     linkSync(from, to)
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error
+    if (codeOf(error) !== "EEXIST") throw error
   }
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs"
-import { StartError } from "../error.ts"
+import { codeOf, StartError } from "../error.ts"
 
 /**
  * Undefined if there is no such file. Throws if it cannot be read or looked up, for which
@@ -10,7 +10,7 @@ export function readIfThere(path: string): Buffer | undefined {
     return readFileSync(path)
   } catch (error) {
     // Node's message of it has no path.
-    if (error instanceof Error && "code" in error && error.code === "EISDIR")
+    if (codeOf(error) === "EISDIR")
       throw new StartError(`${path} must be a file, and is a folder`, { cause: error })
     return ifThere(error)
   }
@@ -18,6 +18,6 @@ export function readIfThere(path: string): Buffer | undefined {
 
 /** Undefined for the error that a file or folder does not exist. Throws every other one. */
 export function ifThere(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+  if (codeOf(error) === "ENOENT") return undefined
   throw error
 }

@@ -155,7 +155,7 @@ export interface Registry {
 
 /**
  * Assigns each workspace to one of the processes that share the data, which follows its journal.
- * Two processes at once do no harm, because positions move by compare and swap.
+ * Two processes at once do no harm, because trees and audits move by compare and swap.
  */
 export interface Leases {
   /**

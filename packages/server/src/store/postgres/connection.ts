@@ -10,7 +10,7 @@ import { hash } from "node:crypto"
 import { Socket } from "node:net"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
-import { detailOf, LedgerError, StartError } from "../../error.ts"
+import { codeOf, detailOf, LedgerError, StartError } from "../../error.ts"
 import { singleFlight } from "../../runtime/single-flight.ts"
 import { BinaryClient } from "./binary-client.ts"
 
@@ -370,18 +370,16 @@ function nameOf(text: string): string {
 }
 
 /** The SQLSTATE of an error, or the system's code; empty if it has none. */
-export function codeOf(error: unknown): string {
-  const { cause } = error instanceof LedgerError ? error : { cause: error }
-  return cause instanceof Error && "code" in cause ? String(cause.code) : ""
+export function stateOf(error: unknown): string {
+  return codeOf(error instanceof LedgerError ? error.cause : error)
 }
 
 /** Whether the connection is lost or in an unknown state. Errors of the server have a SQLSTATE. */
 function isOfConnection(error: unknown): boolean {
   if (error instanceof LedgerError) return false
-  const code = codeOf(error)
+  const code = stateOf(error)
   // The driver's own errors, such as a timeout, have none.
-  if (!/^[0-9A-Z]{5}$/.test(code))
-    return error instanceof Error && "code" in error ? true : isDriverError(error)
+  if (!/^[0-9A-Z]{5}$/.test(code)) return code !== "" || isDriverError(error)
   return code.startsWith("08") || code.startsWith("57P") || code === "XX000"
 }
 
@@ -391,13 +389,13 @@ function isDriverError(error: unknown): boolean {
 
 /** The server, the database or the role has reached its limit of connections. */
 function isOfCount(error: unknown): boolean {
-  return codeOf(error) === "53300"
+  return stateOf(error) === "53300"
 }
 
 /** Too many connections, in our pool or at the server. The database is not away. */
 function isOfLoad(error: unknown): boolean {
   return (
-    codeOf(error).startsWith("53") ||
+    stateOf(error).startsWith("53") ||
     (error instanceof Error && error.message === "timeout exceeded when trying to connect")
   )
 }
@@ -408,7 +406,7 @@ function isUnanswered(error: unknown): boolean {
 
 /** Out of resources, stopped by an operator, or timed out: the same request may succeed later. */
 function isOfServer(error: unknown): boolean {
-  return /^(53|57|55P03|25006|40)/.test(codeOf(error))
+  return /^(53|57|55P03|25006|40)/.test(stateOf(error))
 }
 
 function unavailable(cause: unknown): LedgerError {

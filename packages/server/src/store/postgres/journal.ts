@@ -11,7 +11,7 @@ import { shareCommits, type CommitLimits } from "../share-commits.ts"
 import type { Group, Head, Linked, Outcome } from "../entries.ts"
 import type { Journal } from "../store.ts"
 import { binaryArray, type Element, type ElementType } from "./binary-array.ts"
-import { bytes, codeOf, nowMs, type Database, type Row } from "./connection.ts"
+import { bytes, stateOf, nowMs, type Database, type Row } from "./connection.ts"
 import { headOf, journalReads } from "./reads.ts"
 
 const appendGroup = `SELECT outcome, head_sequence, head_hash, head_ms, last_hash
@@ -118,7 +118,7 @@ async function appendTogether(
       return { kind: "done" }
     })
   } catch (error) {
-    if (apartStates.test(codeOf(error))) return groups.map((group) => appendAlone(parts, group))
+    if (apartStates.test(stateOf(error))) return groups.map((group) => appendAlone(parts, group))
     for (const group of groups) parts.seen(group)
     throw refusalOf(error, parts.isCluster) ?? error
   }
@@ -139,7 +139,7 @@ async function appendAlone(
     seen(group)
     const place = conflictOf(error)
     if (place !== undefined) return { kind: "conflict", place }
-    const used = codeOf(error) === usedState ? await usedOutcome(database, group) : undefined
+    const used = stateOf(error) === usedState ? await usedOutcome(database, group) : undefined
     if (used !== undefined) return used
     throw refusalOf(error, isCluster) ?? error
   }
@@ -252,7 +252,7 @@ function relinkedIn([, sequence, hash, timeMs, lastHash]: Row) {
 }
 
 function conflictOf(error: unknown): number | undefined {
-  return codeOf(error) === conflictState && error instanceof Error && "detail" in error
+  return stateOf(error) === conflictState && error instanceof Error && "detail" in error
     ? Number(error.detail)
     : undefined
 }
@@ -262,7 +262,7 @@ function conflictOf(error: unknown): number | undefined {
  * the commit, that is unknown.
  */
 function refusalOf(error: unknown, isCluster: boolean): LedgerError | undefined {
-  const code = codeOf(error)
+  const code = stateOf(error)
   if (code === "53100")
     return new LedgerError("storage_full", "the database's disk is full; nothing was recorded", {
       cause: error,

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { Client } from "pg"
 import { systemClock } from "../../clock.ts"
 import { detailOf, StartError } from "../../error.ts"
-import { addressOf, beginAcrossNodes, codeOf, unlimited } from "./connection.ts"
+import { addressOf, beginAcrossNodes, stateOf, unlimited } from "./connection.ts"
 import { closedSentence, closedTables } from "./database-state.ts"
 
 /** The errors of a migration while another process runs the same one: existing names, and locks. */
@@ -23,7 +23,7 @@ export async function migrate(url: string): Promise<{ readonly isCluster: boolea
         await migrateForward(client)
       } catch (error) {
         await client.query("ROLLBACK")
-        if (tries === triesMax || !meanwhile.test(codeOf(error))) throw error
+        if (tries === triesMax || !meanwhile.test(stateOf(error))) throw error
         await systemClock.sleep(retryAfterMs)
       }
     }

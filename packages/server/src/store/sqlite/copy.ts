@@ -3,8 +3,8 @@
 
 import { backup, DatabaseSync } from "node:sqlite"
 import { syncPath } from "../../runtime/durable-file.ts"
-import { StartError } from "../../error.ts"
-import { errorCode, openForReading, orDamaged } from "./database.ts"
+import { sqliteCodeOf, StartError } from "../../error.ts"
+import { openForReading, orDamaged } from "./database.ts"
 
 /** Pages between two reports of progress: 32 MiB. */
 const pagesPerStep = 4096
@@ -45,7 +45,7 @@ export async function copyDatabase(
     using copy = new DatabaseSync(path)
     copy.exec("PRAGMA journal_mode = DELETE;")
   } catch (cause) {
-    if (errorCode(cause) === 0) throw cause
+    if (sqliteCodeOf(cause) === 0) throw cause
     throw new StartError(
       `${path} could not be made: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },

@@ -13,7 +13,7 @@ import {
 } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite"
-import { StartError } from "../../error.ts"
+import { sqliteCodeOf, StartError } from "../../error.ts"
 
 export type Durability = "full" | "normal"
 export type Layout = "journal" | "index" | "search"
@@ -168,7 +168,7 @@ export function openFile(path: string, options: DatabaseSyncOptions = {}): Datab
   try {
     return new DatabaseSync(path, options)
   } catch (cause) {
-    if (errorCode(cause) === 0) throw cause
+    if (sqliteCodeOf(cause) === 0) throw cause
     throw new StartError(
       `${path} cannot be opened; check its owner, its permissions, and its disk`,
       { cause },
@@ -245,12 +245,7 @@ export function orDamaged(path: string, cause: unknown): unknown {
 
 export function isDamage(error: unknown): boolean {
   const { cause } = error instanceof StartError ? error : { cause: error }
-  return damaged.includes(errorCode(cause) & 0xff)
-}
-
-/** SQLite's code of an error, 0 for other errors. The last eight bits are its kind. */
-export function errorCode(error: unknown): number {
-  return error instanceof Error && "errcode" in error ? Number(error.errcode) : 0
+  return damaged.includes(sqliteCodeOf(cause) & 0xff)
 }
 
 /** The schema of a file, by name, and the schema that our scripts create for its layout. */

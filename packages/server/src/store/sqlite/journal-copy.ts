@@ -7,9 +7,9 @@ import { strict as assert } from "node:assert"
 import { existsSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { StartError } from "../../error.ts"
+import { sqliteCodeOf, StartError } from "../../error.ts"
 import { syncPath } from "../../runtime/durable-file.ts"
-import { busy, errorCode, freeBytes, full, isDamage, openForWriting, within } from "./database.ts"
+import { busy, freeBytes, full, isDamage, openForWriting, within } from "./database.ts"
 import { removeDatabase } from "./search-file.ts"
 
 /** Reports how many of the rows were copied, before the first step and after each. */
@@ -66,7 +66,7 @@ export function copyJournal(
   try {
     copyAll(path, next, how, progress, step)
   } catch (cause) {
-    if (errorCode(cause) !== full) throw cause
+    if (sqliteCodeOf(cause) !== full) throw cause
     const { done, again } = how.words
     throw new StartError(
       `the disk of ${folder} was full before ${done}; free some space, and ${again}: it continues from there`,
@@ -91,7 +91,7 @@ function isBegunOf(path: string, next: string): boolean {
     return found?.["stamp"] === stampOf(path)
   } catch (error) {
     // The copy was interrupted before its stamp was written, or is damaged.
-    if (errorCode(error) === 0 && !isDamage(error)) throw error
+    if (sqliteCodeOf(error) === 0 && !isDamage(error)) throw error
     return false
   }
 }
@@ -184,7 +184,7 @@ function leaveLog(path: string, { migrates, words }: JournalCopy): void {
   try {
     journal.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE;")
   } catch (cause) {
-    if (errorCode(cause) !== busy) throw cause
+    if (sqliteCodeOf(cause) !== busy) throw cause
     throw new StartError(
       `${path} is being read by another program, such as a backup; ${words.again} when it has ended`,
       { cause },

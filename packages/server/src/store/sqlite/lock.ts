@@ -3,8 +3,8 @@
 
 import { chownSync, existsSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { StartError } from "../../error.ts"
-import { busy, errorCode, openFile, requireWritable } from "./database.ts"
+import { sqliteCodeOf, StartError } from "../../error.ts"
+import { busy, openFile, requireWritable } from "./database.ts"
 
 /** Until the result is disposed of, no other program gets the folder. */
 export function lockFolder(folder: string): Disposable {
@@ -17,7 +17,7 @@ export function lockFolder(folder: string): Disposable {
     )
   } catch (cause) {
     lock.close()
-    if (errorCode(cause) !== busy) throw cause
+    if (sqliteCodeOf(cause) !== busy) throw cause
     throw new StartError(
       `another tallystick is using the data folder ${folder}; stop it first, or give this one a folder of its own`,
       { cause },
@@ -51,7 +51,7 @@ export function isLocked(folder: string): boolean {
     lock.prepare("SELECT count(*) FROM sqlite_schema").get()
     return false
   } catch (cause) {
-    if (errorCode(cause) !== busy) throw cause
+    if (sqliteCodeOf(cause) !== busy) throw cause
     return true
   }
 }

@@ -3,9 +3,10 @@
 import { existsSync, rmSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { equalBytes } from "@tallystick/proof"
-import { errorCode, full, isDamage, layoutOf, openForWriting } from "./database.ts"
+import { full, isDamage, layoutOf, openForWriting } from "./database.ts"
 import type { journalReads } from "./reads.ts"
 import { lastRecordOf, segmentReads } from "./sqlite-segments.ts"
+import { sqliteCodeOf } from "../../error.ts"
 
 /** Older files have a full-text index, or segments of another form. */
 export const segmentsSince = 7
@@ -30,7 +31,7 @@ function isUsable(path: string, journal: ReturnType<typeof journalReads>): boole
     using search = openForWriting(path, "search", "normal")
     return belongsTo(search, journal)
   } catch (error) {
-    if (isDamage(error) || errorCode(error) === full) return false
+    if (isDamage(error) || sqliteCodeOf(error) === full) return false
     throw error
   }
 }

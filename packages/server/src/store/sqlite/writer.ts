@@ -8,12 +8,13 @@ import { toHex } from "@tallystick/proof"
 import type { Limits } from "../../limits.ts"
 import { conflictIn } from "../conflict.ts"
 import type { Change } from "../documents.ts"
-import { errorCode, freeBytes, openForWriting } from "./database.ts"
+import { freeBytes, openForWriting } from "./database.ts"
 import { unpack } from "./packed-commit.ts"
 import { packDisclosures, packIdem, packReceipt } from "./packed-text.ts"
 import { headOf } from "./reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 import { workspaceNumbers } from "./workspace-numbers.ts"
+import { sqliteCodeOf } from "../../error.ts"
 
 export const writerModule = import.meta.filename
 
@@ -78,7 +79,7 @@ if (options !== undefined) {
         } catch (error) {
           // After a failed fsync the content of the disk is unknown, and a second fsync would
           // report success. Only a new process may read the files.
-          if (failedSync.includes(errorCode(error))) process.exit(1)
+          if (failedSync.includes(sqliteCodeOf(error))) process.exit(1)
           // The outcome of the transaction is unknown, so the next one begins with a new
           // connection.
           hasFailed = true
