@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
+import { setImmediate } from "node:timers/promises"
 import { zstdDecompressSync } from "node:zlib"
 import { expectChain, type ExpectedChain } from "../../packages/server/src/store/expect-chain.ts"
 import type { Stored } from "../../packages/server/src/store/entries.ts"
@@ -120,6 +121,8 @@ function readerOf(journal: DatabaseSync): Pick<JournalReader, "head" | "after"> 
   }
   return {
     async after(workspace, sequence, limit) {
+      // Without a turn of the event loop, connections that the service closes seem open.
+      await setImmediate()
       const rows = following.all(workspace, sequence, limit).map((row) => storedOf(workspace, row))
       const all = [...packed(workspace, sequence, limit), ...rows].toSorted(
         (one, other) => one.sequence - other.sequence,
