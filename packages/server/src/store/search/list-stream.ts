@@ -95,6 +95,11 @@ export interface ListSpan {
   readonly end: number
 }
 
+/** So many numbers are enough for a union, in a segment of so many entries. */
+export function unionNumbers(entries: number): number {
+  return Math.ceil(entries / 8)
+}
+
 /** Fewer lists are read as fast as their union. */
 const unionListsMin = 16
 
@@ -173,7 +178,7 @@ function varintBytes(value: number): number {
 export class ListCursor {
   readonly #raw: Uint8Array
   readonly #lists: number
-  readonly #most: number
+  readonly most: number
   readonly #place = { at: 0 }
   #index = -1
   /** The count of the current list, and the position of its numbers. */
@@ -187,7 +192,7 @@ export class ListCursor {
   constructor(raw: Uint8Array, lists: number, most: number) {
     this.#raw = raw
     this.#lists = lists
-    this.#most = most
+    this.most = most
     this.#nextAt = restartAt(raw, lists, 0)
   }
 
@@ -208,28 +213,28 @@ export class ListCursor {
     place.at = this.#startAt = this.#nextAt
     this.#index++
     this.count = varintAt(raw, place)
-    if (this.count < 1 || this.count > this.#most) throw new RangeError("not a list")
+    if (this.count < 1 || this.count > this.most) throw new RangeError("not a list")
     let bytes = 0
-    if (this.count === this.#most) bytes = 0
-    else if (isBitmap(this.count, this.#most)) bytes = bytesFor(this.#most)
+    if (this.count === this.most) bytes = 0
+    else if (isBitmap(this.count, this.most)) bytes = bytesFor(this.most)
     else if (this.count > 1) bytes = varintAt(raw, place)
     this.#dataAt = place.at
-    if (this.count === 1 && !isBitmap(1, this.#most)) this.#only = varintAt(raw, place)
+    if (this.count === 1 && !isBitmap(1, this.most)) this.#only = varintAt(raw, place)
     this.#nextAt = place.at + bytes
     if (this.#nextAt > raw.length) throw new RangeError("not a list")
   }
 
   /** The approximate cost of reading it, in bytes and numbers. */
   get work(): number {
-    return 8 + (isBitmap(this.count, this.#most) ? bytesFor(this.#most) : this.count)
+    return 8 + (isBitmap(this.count, this.most) ? bytesFor(this.most) : this.count)
   }
 
   /** Its first number. */
   get first(): number {
-    if (this.count === this.#most) return 0
+    if (this.count === this.most) return 0
     const place = this.#place
     place.at = this.#dataAt
-    if (!isBitmap(this.count, this.#most)) return varintAt(this.#raw, place)
+    if (!isBitmap(this.count, this.most)) return varintAt(this.#raw, place)
     while (this.#raw[place.at] === 0) place.at++
     const byte = this.#raw[place.at] ?? 0
     return (place.at - this.#dataAt) * 8 + 31 - Math.clz32(byte & -byte)
@@ -242,12 +247,12 @@ export class ListCursor {
 
   /** Adds its numbers to a set. */
   addTo(set: NumberSet): void {
-    if (this.count === this.#most) {
+    if (this.count === this.most) {
       set.addAll()
       return
     }
-    if (isBitmap(this.count, this.#most)) {
-      set.addBytes(this.#raw, this.#dataAt, bytesFor(this.#most))
+    if (isBitmap(this.count, this.most)) {
+      set.addBytes(this.#raw, this.#dataAt, bytesFor(this.most))
       return
     }
     if (this.count === 1) {
@@ -272,7 +277,7 @@ export class ListCursor {
       this.addTo(set)
       work += this.work
       const before = this.#index
-      if (!isBitmap(1, this.#most)) this.#addSinglesTo(set, end)
+      if (!isBitmap(1, this.most)) this.#addSinglesTo(set, end)
       work += 9 * (this.#index - before)
       if (this.#index + 1 === end) return work
     }
@@ -297,9 +302,9 @@ export class ListCursor {
 
   /** How many of its numbers are in a set. */
   countIn(set: NumberSet): number {
-    if (this.count === this.#most) return set.count()
-    if (isBitmap(this.count, this.#most))
-      return set.countBytes(this.#raw, this.#dataAt, bytesFor(this.#most))
+    if (this.count === this.most) return set.count()
+    if (isBitmap(this.count, this.most))
+      return set.countBytes(this.#raw, this.#dataAt, bytesFor(this.most))
     const place = this.#place
     place.at = this.#dataAt
     let found = 0
@@ -315,10 +320,10 @@ export class ListCursor {
     const place = this.#place
     place.at = this.#dataAt
     let at = start
-    if (this.count === this.#most) {
-      for (let number = 0; number < this.#most; number++) numbers[at++] = number + more
-    } else if (isBitmap(this.count, this.#most)) {
-      for (let number = 0; number < this.#most; number++)
+    if (this.count === this.most) {
+      for (let number = 0; number < this.most; number++) numbers[at++] = number + more
+    } else if (isBitmap(this.count, this.most)) {
+      for (let number = 0; number < this.most; number++)
         if (((this.#raw[this.#dataAt + (number >>> 3)] ?? 0) >>> (number & 7)) & 1)
           numbers[at++] = number + more
     } else {

@@ -12,7 +12,7 @@ import {
   type Filter,
 } from "./key-groups.ts"
 import { compareBytes, KeyCursor, placeOfKey } from "./key-stream.ts"
-import { ListCursor, type ListSpan } from "./list-stream.ts"
+import { ListCursor, unionNumbers, type ListSpan } from "./list-stream.ts"
 import { NumberSet } from "./number-set.ts"
 import type { Owner } from "./search.ts"
 import type { Segment, StreamName } from "./segment-format.ts"
@@ -239,26 +239,34 @@ export function* addLists(
   const lists = listsOf(segment, of)
   const { spans, unions } = unionsOf(segment, of)
   let place = 0
+  /** The place of a union that is of no use for some of its lists. */
+  let mixed = -1
   let work = 0
   for (let number = numbers.next(0); number >= 0; number = numbers.next(number)) {
     // Asked once: to find the end of a long run takes as long as the run is.
     const runEnd = numbers.runEnd(number)
     while (number < runEnd) {
-      while ((spans[place]?.from ?? Infinity) < number) place++
+      while ((spans[place]?.end ?? Infinity) <= number) place++
       const { from, end } = spans[place] ?? noSpan
-      if (from === number && end <= runEnd) {
+      const stop = Math.min(runEnd, from > number ? from : end)
+      const others = from > number ? Infinity : end - from - (stop - number)
+      if (others * 16 < stop - number && place !== mixed) {
         const union = unions.open(place) ?? (yield* unions.load(place))
-        union.addTo(set)
+        if (others === 0) union.addTo(set)
+        else {
+          const ends = [new Range(from, number), new Range(stop, end)]
+          const rest = yield* unionWithout(segment, union, lists, ends)
+          if (rest === undefined) {
+            mixed = place
+            continue
+          }
+          set.unite(rest)
+        }
         work += union.work
-        number = end
+        number = stop
       } else {
         const list = lists.open(number) ?? (yield* lists.load(number))
-        const runEndHere = Math.min(
-          runEnd,
-          lists.partEnd,
-          number + runMax,
-          from > number ? from : Infinity,
-        )
+        const runEndHere = Math.min(stop, lists.partEnd, number + runMax)
         work += list.addRunTo(set, runEndHere - number)
         number = runEndHere
       }
@@ -269,6 +277,41 @@ export function* addLists(
       yield
     }
   }
+}
+
+/**
+ * The numbers of a union's lists without those of the lists at its ends; undefined if one of these
+ * may share a number with another list.
+ */
+function* unionWithout(
+  segment: Segment,
+  union: ListCursor,
+  lists: Walk<ListCursor>,
+  ends: readonly Range[],
+): Steps<NumberSet | undefined> {
+  const last = (ends.at(-1)?.end ?? 0) - 1
+  const { count } = lists.open(last) ?? (yield* lists.load(last))
+  // Then all of its lists together have just the numbers that are enough for a union.
+  if (count > 1) return undefined
+  const left = new NumberSet(union.most)
+  let numbers = 0
+  let work = 0
+  for (const { from, end } of ends)
+    for (let number = from; number < end; number++) {
+      const list = lists.open(number) ?? (yield* lists.load(number))
+      list.addTo(left)
+      numbers += list.count
+      work += list.work
+      if (work < workPerStep) continue
+      work = 0
+      yield
+    }
+  // Numbers that lists share are missing in their union, as often as in that of the ends alone.
+  if (unionNumbers(segment.count) - union.count !== numbers - left.count()) return undefined
+  const rest = new NumberSet(union.most)
+  union.addTo(rest)
+  rest.subtract(left)
+  return rest
 }
 
 /** The numbers of one key's or word's list, if they are no more than `most`. */

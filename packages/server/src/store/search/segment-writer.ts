@@ -3,7 +3,7 @@
 
 import { nameEnd, nameJoin } from "./key-groups.ts"
 import { compareBytes, KeyWriter, type StreamPart } from "./key-stream.ts"
-import { ListWriter, UnionWriter, type ListCursor } from "./list-stream.ts"
+import { ListWriter, unionNumbers, UnionWriter, type ListCursor } from "./list-stream.ts"
 import type { MadeColumns } from "./segment-columns.ts"
 import type { MadeSegment } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"
@@ -106,7 +106,7 @@ export class SegmentWriter<P> {
   }
 
   #unionsBelow(most: number): UnionWriter | undefined {
-    return this.#hasUnions ? new UnionWriter(Math.ceil(this.count / 8), most) : undefined
+    return this.#hasUnions ? new UnionWriter(unionNumbers(this.count), most) : undefined
   }
 
   /** A part in a step. */
