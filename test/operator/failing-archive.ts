@@ -7,6 +7,7 @@ import { createChance } from "../chance.ts"
 import { segmentFiles } from "../crash/archived-ledger.ts"
 import { filesWith } from "../personal-files.ts"
 import { refuse } from "../s3-server.ts"
+import { changeRulesBesideExpiry } from "./at-the-same-time.ts"
 import { erasePerson } from "./holds-and-erasures.ts"
 import {
   answered,
@@ -24,10 +25,14 @@ import {
 
 const commands = [["fsck"], ["reindex"], ["archive", "now"], ["archive", "restore"]]
 
-/** Clients write meanwhile. Who is erased meanwhile is erased once it is back. */
+/** Clients write meanwhile. What is destroyed meanwhile is destroyed once it is back. */
 export async function useFailingArchive(ledger: OperatedLedger): Promise<void> {
   const { chance } = ledger
   await started(ledger)
+  if (chance.percent(30)) {
+    await changeRulesBesideExpiry(ledger, (run) => failing(ledger, run))
+    return
+  }
   if (chance.percent(60)) {
     await erasePerson(ledger, () =>
       failing(ledger, async () => {
@@ -49,7 +54,7 @@ export async function useFailingArchive(ledger: OperatedLedger): Promise<void> {
   await command(ledger, args)
 }
 
-async function failing(ledger: OperatedLedger, act: () => Promise<void>): Promise<void> {
+async function failing<T>(ledger: OperatedLedger, act: () => Promise<T>): Promise<T> {
   const { bucket, data, chance } = ledger
   const folder = join(data, "archive")
   if (bucket !== undefined) {
@@ -65,18 +70,20 @@ async function failing(ledger: OperatedLedger, act: () => Promise<void>): Promis
       pick(answers)()
       return true
     }
-    await act()
+    const result = await act()
     bucket.misbehave = () => false
-  } else if (segmentFiles(data).length > 0) {
-    const away = `${folder}-away`
-    await rename(folder, away)
-    await act()
-    // What was just being written.
-    if (existsSync(folder)) await cp(folder, away, { recursive: true })
-    await rm(folder, { recursive: true, force: true })
-    await rename(away, folder)
-    await synced(ledger)
-  } else await act()
+    return result
+  }
+  if (segmentFiles(data).length === 0) return act()
+  const away = `${folder}-away`
+  await rename(folder, away)
+  const result = await act()
+  // What was just being written.
+  if (existsSync(folder)) await cp(folder, away, { recursive: true })
+  await rm(folder, { recursive: true, force: true })
+  await rename(away, folder)
+  await synced(ledger)
+  return result
 }
 
 /** The archived objects that have one of these texts. */
