@@ -2,7 +2,15 @@ import assert from "node:assert/strict"
 import { after, test } from "node:test"
 import { verifyPack } from "@tallystick/proof"
 import { join, setUpFirst } from "../people.ts"
-import { logKeyOf, make, makeKey, makeWorkspace, type Workspace } from "../service.ts"
+import {
+  clockAhead,
+  logKeyOf,
+  make,
+  makeKey,
+  makeWorkspace,
+  startService,
+  type Workspace,
+} from "../service.ts"
 import { expectRows, type Row } from "./table.ts"
 import { startWatched } from "./watched.ts"
 import { createChance, seedOf } from "../chance.ts"
@@ -231,6 +239,18 @@ test("the state of a consent has the text that was published, and the entries", 
   const recorded = events.at(-2)
   assert.partialDeepStrictEqual(recorded.target, { subject: "usr_1", reason: "asked by Ada" })
   assert.deepEqual(recorded.metadata, { projectId: "core", at: given.timestamp })
+})
+
+test("a consent keeps its text when the clock is set back", async () => {
+  await using ahead = await startService({ environment: clockAhead(2) })
+  const made = await makeWorkspace(ahead)
+  const sections = [{ id: "use", title: "Use", body: "…" }]
+  const { policy } = await make(ahead.root, `${made.path}/published-policy`, { sections })
+  await act(made, "usr_1", 1)
+  await ahead.end()
+  await using back = await startService({ data: ahead.data })
+  const { state, sectionHash } = (await back.root.get(`${made.path}/consents?subject=usr_1`)).json()
+  assert.deepEqual([state, sectionHash], ["given", policy.sectionHash])
 })
 
 test("an invalid question is refused, and not recorded", async () => {

@@ -78,10 +78,10 @@ export function consentStateEndpoints(service: Service): readonly ServiceEndpoin
         const nowMs = service.clock.now()
         const askedMs = at === undefined ? undefined : instantOf(at)?.ms
         const isPast = askedMs !== undefined && askedMs < nowMs
-        const atMs = isPast ? askedMs : nowMs
+        // Without a time, the newest entries and texts count, whatever the clock says.
+        const atMs = isPast ? askedMs : Infinity
         const wanted = {
           ...consentsOf(caller, subject, projectId),
-          // Without a time, the newest entries count, whatever the clock says.
           ...(isPast && { lastSequence: await service.queries.lastAt(workspace, atMs) }),
         }
         const isHeld = heldFor(service, caller, workspaceId)
