@@ -83,6 +83,7 @@ const planted: readonly (readonly [fault: RegExp, path: string, text: string])[]
     'import type { Store } from "../store/store.ts"',
   ],
   [/only server\/store/, "server/query/search.ts", 'import { DatabaseSync } from "node:sqlite"'],
+  [/only server\/store\/contract/, "server/ledger/ledger.ts", 'import assert from "node:assert"'],
   [/getBuiltinModule/, "server/store/memory.ts", 'import { Agent } from "node:https"'],
   [/has Date.now/, "server/ledger/ledger.ts", "const at = `${Date.now()}`"],
   [/has new Date/, "proof/index.ts", "const at = new Date()"],

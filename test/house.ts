@@ -84,6 +84,15 @@ const modulesAt = [
   { module: /^(node:sqlite|pg)(\/|$)/, places: ["server/store/"] },
   { module: /^node:timers(\/|$)/, places: ["server/clock.ts"] },
   { module: /^node:process$/, places: [] },
+  // It compares texts line by line, which costs each thread 3 ms. Others take `assert` of proof.
+  {
+    module: /^node:assert(\/|$)/,
+    places: [
+      "server/store/contract/",
+      "server/store/expect-chain.ts",
+      "server/ledger/test-segments.ts",
+    ],
+  },
 ]
 /** An `import` of these loads a whole HTTP client in each thread: server/http/node-http.ts. */
 const importedAsTypes = { module: /^(node:)?https?$/, except: ["server/http/test-requests.ts"] }

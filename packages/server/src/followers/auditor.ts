@@ -3,7 +3,7 @@
 // the newest first, from its first entry to the last one at that time: record, body, disclosures
 // and the signed tree.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { detailOf } from "../error.ts"
 import type { Limits } from "../limits.ts"

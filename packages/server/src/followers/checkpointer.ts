@@ -2,8 +2,8 @@
 // again. A signature is never taken back: the signed size and root are first written outside the
 // data, and neither there nor in the index can they shrink or change.
 
-import { strict as assert } from "node:assert"
 import {
+  assert,
   concat,
   createFrontier,
   equalBytes,
@@ -272,7 +272,7 @@ export function createCheckpointer(parts: CheckpointerParts): Checkpointer {
       }
       const signers = await signersOf(tree.epoch, size, before?.size ?? 0)
       for (const signer of signers)
-        assert.equal(signer.name, origin, "a ledger's key has its origin's name")
+        assert(signer.name === origin, "a ledger's key has its origin's name")
       const note = signNote(formatCheckpoint({ origin, size, root }), ...signers)
       const checkpoint = { size, root, note, signedMs: clock.now() }
       if (!(await index.putCheckpoint(workspace, number, before?.size ?? 0, checkpoint))) {

@@ -1,6 +1,6 @@
 // Gives the checkpointer the entries after its position, in batches.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import type { JournalReader } from "../store/store.ts"
 import type { Checkpointer } from "./checkpointer.ts"
@@ -23,7 +23,7 @@ export async function followOnce(
   const pieces = await journal.linked(workspace, position, followEntriesMax)
   for (const { sequences } of pieces)
     for (const sequence of sequences)
-      assert.equal(sequence, ++position, "the journal gives entries in order and without a gap")
+      assert(sequence === ++position, "the journal gives entries in order and without a gap")
   if (pieces.length > 0) await checkpointer.take(workspace, pieces)
   return { position, end: Math.max(end, position), caughtUp: pieces.length === 0 }
 }

@@ -3,8 +3,7 @@
 // hashed against its record, and after the file that was read back from storage has the hash of
 // exactly those bytes.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, type SequenceRange } from "@tallystick/proof"
+import { assert, parseRecord, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { ArchiveStorage } from "../store/archive/archive-storage.ts"
 import { ArchiveFailure } from "../store/archive/archive-storage.ts"

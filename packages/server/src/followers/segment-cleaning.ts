@@ -1,7 +1,7 @@
 // Makes stored segments again without destroyed content, so that no search finds an entry by it and
 // no file has it.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { SequenceRange } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { firstWhere } from "../runtime/first-where.ts"

@@ -1,7 +1,7 @@
 // Merges stored segments into a larger one. The result is stored in pieces, so that a merge of a
 // million entries holds little of it.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { Limits } from "../limits.ts"
 import {

@@ -1,9 +1,8 @@
 // A group: entries of a workspace that are taken from its queue together and linked to a head.
 // Linking computes the record, its hash and the link to the entry before.
 
-import { strict as assert } from "node:assert"
 import { hash } from "node:crypto"
-import { equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
+import { assert, equalBytes, recordBytes, writeRecord } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { createKeyPlaces } from "../runtime/key-places.ts"
 import type { Link } from "../store/opened-entry.ts"
@@ -104,9 +103,8 @@ export function linkAll(
         keys.set(idem, entries.length)
       }
       const { record, link } = linkOne(head, chain, one.sealed, recordedMs)
-      assert.equal(
-        link.sequence,
-        from.sequence + entries.length + 1,
+      assert(
+        link.sequence === from.sequence + entries.length + 1,
         "an entry follows the one before it",
       )
       taken.push(one)

@@ -6,8 +6,7 @@
 // the head is read again, because an append that failed may have happened. If another process has
 // appended to the same workspace, an engine may link the group to the new head itself.
 
-import { strict as assert } from "node:assert"
-import { equalBytes } from "@tallystick/proof"
+import { assert, equalBytes } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"

@@ -1,7 +1,6 @@
 // The entries of the ledger that record an erasure.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
+import { assert, parseRecord, readDestroyed, type Destroyed } from "@tallystick/proof"
 import type { Stored } from "../store/entries.ts"
 import type { Act } from "../workspace/admin-entries.ts"
 import { entriesInBatches } from "./entries-in-batches.ts"

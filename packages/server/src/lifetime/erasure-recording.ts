@@ -1,7 +1,7 @@
 // Records what an erasure will destroy, in parts: each is an entry, with the documents that list what
 // it names. Nothing is destroyed before the last part is recorded.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { disclosureDigest } from "../runtime/sha256.ts"
 import { destroyedChanges } from "../store/destroyed.ts"
 import { changed, type Change, type Workspace } from "../store/documents.ts"

@@ -2,8 +2,7 @@
 // that list it; then it is destroyed; then an entry records that. An interrupted erasure is resumed
 // from these documents and entries. An erasure covers the entries before its own first one.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, type Destroyed } from "@tallystick/proof"
+import { assert, parseRecord, type Destroyed } from "@tallystick/proof"
 import type { ErasurePreview } from "@tallystick/client/wire"
 import { isoTime } from "../clock.ts"
 import { LedgerError } from "../error.ts"

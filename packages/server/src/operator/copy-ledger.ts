@@ -4,8 +4,7 @@
 // continues from the heads of the target. The documents follow in one transaction, so no service
 // starts on half a copy; then all derived data is made again.
 
-import { strict as assert } from "node:assert"
-import { bodySaltBytes, equalBytes, eventHash, parseRecord, utf8 } from "@tallystick/proof"
+import { assert, bodySaltBytes, equalBytes, eventHash, parseRecord, utf8 } from "@tallystick/proof"
 import { StartError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { closing } from "../runtime/closing.ts"

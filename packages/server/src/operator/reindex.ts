@@ -2,7 +2,7 @@
 // is signed here. The next start signs, after it has compared the trees with what was signed
 // before.
 
-import { strict as assert } from "node:assert"
+import { AssertionError } from "@tallystick/proof"
 import { systemClock } from "../clock.ts"
 import { detailOf } from "../error.ts"
 import { createCheckpointer } from "../followers/checkpointer.ts"
@@ -86,7 +86,9 @@ async function reindexOne(
 
 /** Only grows the tree. The next signer compares it with what was signed before. */
 function treeOf({ journal, index, registry }: WatchedStore) {
-  const never = () => assert.fail("a reindexed tree is not signed")
+  const never = () => {
+    throw new AssertionError("a reindexed tree is not signed")
+  }
   const heads = { get: async () => undefined, advance: never, close: () => {} }
   return createCheckpointer({
     journal,

@@ -3,7 +3,7 @@
 // other workspace would make a second history under the same name, so it continues in a new epoch,
 // under another name, whose genesis says where it continues from.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { statsOf } from "./check-places.ts"
 import { allWorkspaces, missingOf } from "./check-store.ts"
 import { systemClock } from "../clock.ts"

@@ -2,8 +2,7 @@
 // the old secret into the keyring. An interrupted rotation continues when it runs again. Meanwhile
 // the service starts if it has both secrets.
 
-import { strict as assert } from "node:assert"
-import { equalBytes, type JsonObject } from "@tallystick/proof"
+import { assert, equalBytes, type JsonObject } from "@tallystick/proof"
 import { allWorkspaces } from "./check-store.ts"
 import { isoTime } from "../clock.ts"
 import { StartError } from "../error.ts"

@@ -1,7 +1,6 @@
 // Inclusion proofs for many entries. Neighbours share most siblings, so each tile is read once.
 
-import { strict as assert } from "node:assert"
-import { tileWidth } from "@tallystick/proof"
+import { assert, tileWidth } from "@tallystick/proof"
 import { createLru } from "../runtime/lru-cache.ts"
 import type { Log } from "../store/epochs.ts"
 import { readTile, siblingsOf, type TreeStore } from "../store/tree-reads.ts"

@@ -1,7 +1,7 @@
 // A map from keys to numbers. V8's own Map interns each string that it looks up, which costs as
 // much as hashing an entry, and keeps it in the string table until the next garbage collection.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 
 export interface KeyPlaces {
   get(key: string): number | undefined

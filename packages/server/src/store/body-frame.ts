@@ -3,9 +3,8 @@
 // reads it. Bodies are canonical JSON: in a line nothing but quotes and backslashes is escaped, and
 // both directions are one pass over the bytes.
 
-import { strict as assert } from "node:assert"
 import { isUtf8 } from "node:buffer"
-import { bodySaltBytes, commitsTo, type RecordFields } from "@tallystick/proof"
+import { assert, bodySaltBytes, commitsTo, type RecordFields } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import { packZstd, peekZstd, unpacksTo } from "../runtime/zstd.ts"
 

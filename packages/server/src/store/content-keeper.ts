@@ -6,7 +6,7 @@
 // A call that returns a sequence has done its work up to and including it. The caller calls again
 // for the rest. Every call is idempotent, also after a crash: finished work is skipped.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { SequenceRange } from "@tallystick/proof"
 
 /** The remaining bodies of `count` entries from the sequence `first` on. */

@@ -1,8 +1,7 @@
 // The content of entries in the reference driver (content-keeper.ts): a packed entry is stored
 // without its body, because the frame contains the body.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, type SequenceRange } from "@tallystick/proof"
+import { assert, parseRecord, type SequenceRange } from "@tallystick/proof"
 import { openFrame } from "./body-frame.ts"
 import { isLess, type ContentKeeper, type Frame, type Remaining } from "./content-keeper.ts"
 import { withBody, type Stored } from "./entries.ts"

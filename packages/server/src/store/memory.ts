@@ -1,8 +1,7 @@
 // The reference driver: the simplest code that does what every driver must do. It keeps everything
 // in memory, for tests.
 
-import { strict as assert } from "node:assert"
-import { concat, equalBytes, eventHash, hashBytes, parseRecord } from "@tallystick/proof"
+import { assert, concat, equalBytes, eventHash, hashBytes, parseRecord } from "@tallystick/proof"
 import { sha256 } from "../runtime/sha256.ts"
 import type { Questions, Thread } from "../runtime/worker-thread.ts"
 import type { ArchiveStorage } from "./archive/archive-storage.ts"
@@ -167,7 +166,7 @@ export function openMemory(archive?: Pick<ArchiveStorage, "get">): MemoryStore {
       const tiles = growth.map(({ level, tile, offset, hashes }): [string, Uint8Array] => {
         const before =
           place.tiles.get(`${level}/${tile}`)?.subarray(0, offset * hashBytes) ?? new Uint8Array()
-        assert.equal(before.length, offset * hashBytes, "a tile is filled without a gap")
+        assert(before.length === offset * hashBytes, "a tile is filled without a gap")
         return [`${level}/${tile}`, concat(before, hashes)]
       })
       place.tree = tree

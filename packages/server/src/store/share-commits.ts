@@ -2,7 +2,7 @@
 // that one fsync serves them all. A workspace has one group here at a time, so workspaces take
 // turns. Small groups do not wait for large ones that came before: every second commit is theirs.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Limits } from "../limits.ts"
 import { bytesOf, type Group, type Outcome } from "./entries.ts"
 import type { Journal } from "./store.ts"
@@ -60,7 +60,7 @@ export function shareCommits(
   async function commitAll(shared: readonly Waiting[]): Promise<void> {
     try {
       const outcomes = await commit(shared.map(({ group }) => group))
-      assert.equal(outcomes.length, shared.length, "a commit answers for each of its groups")
+      assert(outcomes.length === shared.length, "a commit answers for each of its groups")
       for (const [place, outcome] of outcomes.entries()) shared[place]?.resolve(outcome)
     } catch (error) {
       for (const { reject } of shared) reject(error)

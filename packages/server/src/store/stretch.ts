@@ -1,7 +1,7 @@
 // Chooses the entries whose bodies become one frame, and checks each frame before it replaces them.
 
-import { strict as assert } from "node:assert"
 import {
+  assert,
   addRange,
   concat,
   equalBytes,
@@ -53,7 +53,10 @@ export function nextFrame(
   if (bytes === undefined) return { last: entry.sequence }
   const frame = { first: first.sequence, count: stretch.length, bytes }
   // The frame is unpacked and its bodies are hashed again before anything is deleted.
-  assert.equal(frameFault(frame, entries.slice(0, stretch.length)), undefined)
+  assert(
+    frameFault(frame, entries.slice(0, stretch.length)) === undefined,
+    "a frame has its bodies",
+  )
   return { frame }
 }
 
@@ -117,7 +120,7 @@ export function partsToPut(
 ): readonly Frame[] {
   const known = new Set(inRows)
   for (const { first, count, bytes } of there) {
-    assert.ok(typeof indexesOfFrame(bytes) !== "string", `the frame of entry ${first} is readable`)
+    assert(typeof indexesOfFrame(bytes) !== "string", `the frame of entry ${first} is readable`)
     for (let sequence = first; sequence < first + count; sequence++) known.add(sequence)
   }
   const parts: SequenceRange[] = []
@@ -125,7 +128,7 @@ export function partsToPut(
     if (!known.has(sequence)) addRange(parts, { first: sequence, last: sequence })
   if (parts.length === 0) return []
   const fault = frameFault(frame, entries)
-  assert.equal(fault, undefined, `the frame of entry ${frame.first} ${fault}`)
+  assert(fault === undefined, `the frame of entry ${frame.first} ${fault}`)
   return parts.map(({ first, last }) => {
     const { bytes } = frameWithout(frame, entries, (one) => one < first || one > last)
     return { first, count: last - first + 1, bytes }

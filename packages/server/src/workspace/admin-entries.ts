@@ -1,7 +1,7 @@
 // Every administrative change is recorded as an entry, and both commit together. Only the service
 // writes entries of this kind.
 
-import { strict as assert } from "node:assert"
+import { assert, AssertionError } from "@tallystick/proof"
 import type { JsonObject } from "@tallystick/proof"
 import { isoTime, type Clock } from "../clock.ts"
 import type { OpenedEntry, Party } from "../store/opened-entry.ts"
@@ -91,7 +91,7 @@ export async function recordPlanned<P extends Plan | undefined>(
       const recorded = await planOnce(parts, workspace, plan)
       if (recorded !== "lost") return recorded
     }
-    assert.fail(
+    throw new AssertionError(
       "a plan lost every race: it creates a document that is already there, without checking for it",
     )
   })

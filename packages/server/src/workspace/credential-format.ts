@@ -2,10 +2,9 @@
 // finds the document, and the whole text is compared. The check lets scanners for leaked secrets
 // recognise one. The database keeps a keyed hash only; the key (the pepper) is not in the database.
 
-import { strict as assert } from "node:assert"
 import { hash, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { canonicalize } from "@tallystick/proof"
+import { assert, canonicalize } from "@tallystick/proof"
 import { generationOf, numbered } from "../secrets/keyring.ts"
 import type { Random } from "../ledger/random.ts"
 import type { SessionDocument, SetupDocument } from "../store/documents.ts"
@@ -125,7 +124,7 @@ export function createMac(pepper: Uint8Array): MacOf {
   const inner = padded(pepper, 0x36)
   const outer = padded(pepper, 0x5c)
   return (text, bound) => {
-    assert.equal(text.length, textCharacters, "all credentials have one length")
+    assert(text.length === textCharacters, "all credentials have one length")
     inner.latin1Write(text, blockBytes)
     const all = bound === undefined ? inner : Buffer.concat([inner, Buffer.from(bound)])
     outer.latin1Write(hash("sha256", all, "latin1"), blockBytes)

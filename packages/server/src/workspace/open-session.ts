@@ -1,7 +1,7 @@
 // Opens sessions. A change of the account that belongs to the sign-in commits together with the
 // session.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { isoTime } from "../clock.ts"
 import {
   changed,

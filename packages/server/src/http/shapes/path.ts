@@ -1,4 +1,4 @@
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { TSchema } from "typebox"
 import type { Shape } from "./check.ts"
 import {

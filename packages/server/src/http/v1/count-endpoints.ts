@@ -1,6 +1,6 @@
 // Counting entries: when they occurred, and which values of a field are the commonest.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { queryFields } from "@tallystick/client/grammar"
 import type * as wire from "@tallystick/client/wire"
 import { isoTime } from "../../clock.ts"

@@ -1,7 +1,6 @@
 // Makes a segment from frames, and checks a stored segment with every body in it.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, recordBytes } from "@tallystick/proof"
+import { assert, parseRecord, recordBytes } from "@tallystick/proof"
 import { fits, frameEntries, frameOfStaying, openFrame, type OpenFrame } from "../body-frame.ts"
 import type { Frame } from "../content-keeper.ts"
 import type { ArchiveSegmentDocument } from "../documents.ts"

@@ -2,7 +2,7 @@
 // The rows of packed entries stay, without a body. Several servers may do this at once: a step does
 // nothing if the rows that it has read were changed.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { SequenceRange } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import {
@@ -130,7 +130,7 @@ async function pack(
     await put(queries, workspace, next.frame)
     const emptied = await queries.rows(emptyRows, [workspace, first, last])
     // Otherwise some bodies were destroyed after they were read.
-    assert.equal(emptied.length, bodies.length, "what is packed is what the rows have")
+    assert(emptied.length === bodies.length, "what is packed is what the rows have")
     await queries.rows(passOn, [workspace, last])
   })
   return { last, entries: count, bytes: frame.length }

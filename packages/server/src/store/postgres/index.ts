@@ -1,8 +1,7 @@
 // The index. Trees, checkpoints and audits move by compare and swap, so two processes
 // may follow one workspace without harm.
 
-import { strict as assert } from "node:assert"
-import { concat, hashBytes } from "@tallystick/proof"
+import { assert, concat, hashBytes } from "@tallystick/proof"
 import { bufferOf } from "../../runtime/buffer-of.ts"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
@@ -51,7 +50,7 @@ export function createIndex(database: Database): Index {
           const kept = await (offset === 0
             ? rows(beginTile, grown)
             : rows(growTile, [...grown, offset * hashBytes]))
-          assert.equal(kept.length, 1, "a tile is filled without a gap")
+          assert(kept.length === 1, "a tile is filled without a gap")
         }
         return true
       }),

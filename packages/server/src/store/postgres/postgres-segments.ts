@@ -1,7 +1,6 @@
 // Segments of the search: one row for each part, and one row that ties a segment to the journal.
 
-import { strict as assert } from "node:assert"
-import { eventHash } from "@tallystick/proof"
+import { assert, eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { hashOfHeader } from "../search/segment-format.ts"
 import { lastOf } from "../search/segment-plan.ts"

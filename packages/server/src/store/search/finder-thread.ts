@@ -2,7 +2,7 @@
 // because a tile that is read for the first time takes hundreds of hashes. A search is many short
 // turns; the thread that asks decides whose turn is next.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { receivedHeld, sentHeld, withHeld, type HeldStore, type SentHeld } from "../held-entries.ts"
 import { createLeafReader, type LeafReader } from "../leaf-reader.ts"
 import type { IndexReader, JournalReader } from "../store.ts"

@@ -2,7 +2,7 @@
 // its place in the run are one number of 64 bits, and numbers are sorted by the engine. Keys that
 // have the same four bytes, and more behind them, are a run again.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { PostingTable } from "./posting-table.ts"
 
 const chunkBytes = 4

@@ -2,7 +2,7 @@
 
 import { hashOfHeader } from "./segment-format.ts"
 import { lastOf } from "./segment-plan.ts"
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { KeptSegment, SegmentKeeper, SegmentName, SegmentParts } from "./segments.ts"
 
 interface Kept extends KeptSegment {

@@ -1,6 +1,6 @@
 // Parts of segments that are remembered as they were before they were compressed.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { createLru, type Lru } from "../../runtime/lru-cache.ts"
 
 /** What is remembered of parts, by any number of segments together. */

@@ -2,7 +2,7 @@
 // entries, it makes a smaller segment and begins again, and merges them at the end. The bytes are
 // the same.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Stored } from "../entries.ts"
 import { EntryPoster } from "./entry-poster.ts"
 import { EntryScanner } from "./entry-scanner.ts"

@@ -3,7 +3,7 @@
 // that a search reads those of the times that it asks for, and a large segment has its parts from
 // those that it was merged of.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { StreamPart } from "./key-stream.ts"
 import type { BlockTimes, Segment, SegmentFacts, Span } from "./segment-format.ts"
 import type { Steps } from "./segments.ts"

@@ -1,6 +1,6 @@
 // Finds keys and words in a segment, and reads their lists.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { createLru, type Lru } from "../../runtime/lru-cache.ts"
 import {
   filterPrefix,

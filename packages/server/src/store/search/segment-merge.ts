@@ -7,7 +7,7 @@
 // merged first; it leaves the order in which the sources showed their keys, and the lists are
 // merged in that order.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { nameEnd, nameJoin, ownerOf, owners } from "./key-groups.ts"
 import { compareBytes, type KeyCursor, type StreamPart } from "./key-stream.ts"
 import type { Owner } from "./search.ts"

@@ -1,6 +1,6 @@
 // Decides which segments cover which entries, and which one to make next.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { Stray } from "../whole-ledger.ts"
 import { segmentSizes, type KeptSegment, type SegmentName } from "./segments.ts"
 

@@ -5,8 +5,8 @@ import type { DatabaseSync } from "node:sqlite"
 import { bodyTag, concat, recordBytes } from "@tallystick/proof"
 import { bytesOf, type Stored } from "../entries.ts"
 import { withBodies, type LinkedRows } from "../linked-rows.ts"
-import { atMost } from "./database.ts"
-import { bytes, entriesPerRow, integersOf, rowReads, type Rows } from "./joined-entries.ts"
+import { bytes, atMost } from "./database.ts"
+import { entriesPerRow, integersOf, rowReads, type Rows } from "./joined-entries.ts"
 import type { FrameReads, Stretch, StretchReads } from "./stretch-reads.ts"
 
 type Row = Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@
 // checked before each transaction. That is safe, because other connections change only the end of a
 // chain.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import type { DatabaseSync } from "node:sqlite"
 import type { SequenceRange } from "@tallystick/proof"
 import type { ContentKeeper, Frame } from "../content-keeper.ts"
@@ -16,8 +16,7 @@ import {
   type PackedEntries,
   type Step,
 } from "./content-destroying.ts"
-import { emptyLog, syncLog, within } from "./database.ts"
-import { bytes } from "./joined-entries.ts"
+import { bytes, emptyLog, syncLog, within } from "./database.ts"
 import { movedInJournal, movedInSearch, overwritingCopies } from "./moved-rows.ts"
 import { partWrites } from "./part-tables.ts"
 import { frameLists } from "./stretch-reads.ts"
@@ -119,7 +118,7 @@ function packingOf(journal: DatabaseSync) {
     within(journal, () => {
       frames.put(number, first, count, frame)
       write()
-      assert.equal(remove.run(number, first, last).changes, count, "every row is in the stretch")
+      assert(remove.run(number, first, last).changes === count, "every row is in the stretch")
     })
     return { last, entries: count, bytes: frame.length }
   }

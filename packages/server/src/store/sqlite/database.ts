@@ -1,7 +1,7 @@
 // Opens our SQLite files with the settings that we rely on, and asserts them: if a setting silently
 // did not take effect, the next power cut could lose acknowledged entries.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import {
   accessSync,
   constants,
@@ -73,10 +73,9 @@ export function openForWriting(
   // must not stay in free parts of the file.
   if (layout !== "index") database.exec("PRAGMA secure_delete = ON;")
   settle(database)
-  assert.equal(pragma(database, "journal_mode"), "wal", `${layout} must be in WAL mode`)
-  assert.equal(
-    pragma(database, "synchronous"),
-    durability === "full" ? 2 : 1,
+  assert(pragma(database, "journal_mode") === "wal", `${layout} must be in WAL mode`)
+  assert(
+    pragma(database, "synchronous") === (durability === "full" ? 2 : 1),
     `${layout} must be opened with synchronous=${durability}`,
   )
   if (migrates) migrate(database, layout)
@@ -210,7 +209,7 @@ export function hasContent(path: string): boolean {
 
 function settle(database: DatabaseSync): void {
   database.exec(`PRAGMA cache_size = -${cacheKiB}; PRAGMA temp_store = MEMORY;`)
-  assert.equal(pragma(database, "busy_timeout"), busyTimeoutMs)
+  assert(pragma(database, "busy_timeout") === busyTimeoutMs, "busy_timeout is set")
 }
 
 function requireVersion(database: DatabaseSync): void {
@@ -222,7 +221,9 @@ function requireVersion(database: DatabaseSync): void {
 }
 
 export function isAtLeast(version: string, oldest: string): boolean {
-  return oldest.localeCompare(version, "en", { numeric: true }) <= 0
+  // A comparison of numbers in text (Intl) costs a thread 7 ms, the first time.
+  const padded = (text: string) => text.split(".").map((part) => part.padStart(6, "0"))
+  return padded(version).join() >= padded(oldest).join()
 }
 
 /** The first read of the file: throws if it is not a database, or is damaged. */
@@ -232,6 +233,12 @@ function requireDatabase(database: DatabaseSync, path: string): void {
   } catch (cause) {
     throw orDamaged(path, cause)
   }
+}
+
+export function bytes(value: unknown): Uint8Array {
+  if (!(value instanceof Uint8Array))
+    throw new Error("a column that holds bytes holds something else")
+  return value
 }
 
 /** An error that says that the file is damaged, if the cause says that. Otherwise the cause. */

@@ -1,8 +1,7 @@
 // The index for the watching program: the only connection that writes it.
 
-import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { concat, hashBytes } from "@tallystick/proof"
+import { assert, concat, hashBytes } from "@tallystick/proof"
 import { formatAudit } from "../index-rows.ts"
 import type { Index } from "../store.ts"
 import { within } from "./database.ts"
@@ -43,7 +42,7 @@ export function createIndex(index: DatabaseSync, journal: ReturnType<typeof jour
           const before =
             reads.tiles(workspace, epoch, [{ level, tile }])[0]?.subarray(0, offset * hashBytes) ??
             new Uint8Array()
-          assert.equal(before.length, offset * hashBytes, "a tile is filled without a gap")
+          assert(before.length === offset * hashBytes, "a tile is filled without a gap")
           putTile.run(log, level, tile, concat(before, added))
         }
         return true

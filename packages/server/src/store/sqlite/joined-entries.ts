@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite"
 import { bodySaltBytes, recordBytes } from "@tallystick/proof"
 import { bufferOf } from "../../runtime/buffer-of.ts"
 import { saltAndBody, type Stored } from "../entries.ts"
-import { atMost } from "./database.ts"
+import { bytes, atMost } from "./database.ts"
 import type { FramedBodies, FrameReads } from "./stretch-reads.ts"
 import { disclosuresOf, idemBytes, idemOf, receiptBytes, receiptOf } from "./packed-text.ts"
 
@@ -177,10 +177,4 @@ export function storedOf(workspace: string, row: Row, framed: FramedBodies): Sto
     ...saltAndBody(salted),
     disclosures: disclosuresOf(row["sealed"]),
   }
-}
-
-export function bytes(value: unknown): Uint8Array {
-  if (!(value instanceof Uint8Array))
-    throw new Error("a column that holds bytes holds something else")
-  return value
 }

@@ -3,7 +3,7 @@
 // that. The process may be killed at any moment: the next one continues after the last copied row,
 // unless the original was changed meanwhile.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { existsSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
@@ -140,7 +140,7 @@ function copySome(copy: DatabaseSync, { name, key, ...sql }: CopiedTable, step: 
   return within(copy, () => {
     const { changes } = copy.prepare(sql.copy).run(after, step)
     const same = copy.prepare(sql.same).get(after, step)?.["count"]
-    assert.equal(same, changes, "the copy has the rows of the original")
+    assert(same === changes, "the copy has the rows of the original")
     return Number(changes)
   })
 }
@@ -150,9 +150,8 @@ function finish(copy: DatabaseSync, tables: readonly CopiedTable[]): void {
     for (const name of smallTables)
       copy.exec(`DELETE FROM main.${name}; INSERT INTO main.${name} SELECT * FROM former.${name};`)
     for (const name of [...tables.map((table) => table.name), ...smallTables])
-      assert.equal(
-        countRows(copy, `main.${name}`),
-        countRows(copy, `former.${name}`),
+      assert(
+        countRows(copy, `main.${name}`) === countRows(copy, `former.${name}`),
         `the copy has all rows of ${name}`,
       )
     copy.exec("DROP TABLE copied_from")

@@ -1,8 +1,7 @@
 // The journal for the serving program: looks up keys in memory, and sends new entries to the writer
 // in one message.
 
-import { strict as assert } from "node:assert"
-import { parseRecord, toHex } from "@tallystick/proof"
+import { assert, parseRecord, toHex } from "@tallystick/proof"
 import { LedgerError } from "../../error.ts"
 import type { Group, Linked, Outcome } from "../entries.ts"
 import type { Journal } from "../store.ts"

@@ -9,7 +9,7 @@
 // read only if the filter reports a possible hit. Two keys may have the same end, so a piece only
 // names the entry to compare. Filling a run writes 257 rows, at any size of the ledger.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 
 export const runEntries = 65_536
 export const buckets = 256

@@ -5,7 +5,7 @@
 // So a row of that page grows until the page is full, and becomes what it was: then SQLite overwrites
 // all of that part.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { closeSync, openSync, readSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { emptyLog, pragma, within } from "./database.ts"
@@ -62,11 +62,12 @@ export function overwritingCopies(database: DatabaseSync, tables: readonly Table
     ]),
   )
   const overwrite = ({ name, key, room }: Page): void => {
-    const { read, write } = rows.get(name) ?? assert.fail()
-    const value = read.get(key)?.["value"]
+    const row = rows.get(name)
+    assert(row !== undefined, "the page is of one of the tables")
+    const value = row.read.get(key)?.["value"]
     if (value === undefined) return
-    write.run(key, longer(value, room))
-    write.run(key, value)
+    row.write.run(key, longer(value, room))
+    row.write.run(key, value)
   }
   let found: Page[] = []
   let rounds = 0
@@ -96,7 +97,9 @@ function longer(value: Value, bytes: number): string | Uint8Array {
 }
 
 function pagesWithCopies(database: DatabaseSync, tables: readonly Table[]): Page[] {
-  const file = openSync(database.location() ?? assert.fail(), "r")
+  const path = database.location()
+  assert(path !== null, "the database is a file")
+  const file = openSync(path, "r")
   const page = Buffer.alloc(Number(pragma(database, "page_size")))
   const leaves = database.prepare(
     "SELECT pageno, unused FROM dbstat WHERE name = ? AND pagetype = 'leaf'",

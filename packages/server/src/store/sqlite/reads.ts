@@ -2,8 +2,6 @@
 // the watching program share them.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { eventHash, parseRecord } from "@tallystick/proof"
-import { sha256 } from "../../runtime/sha256.ts"
 import {
   documentOf,
   type CredentialDocumentKind,
@@ -16,17 +14,16 @@ import type { JournalReader } from "../store.ts"
 import type { LinkedRows } from "../linked-rows.ts"
 import { upToBytes, type Head, type Stored } from "../entries.ts"
 import { countedAtOnce, type CountedAfter } from "../counted-documents.ts"
+import { headReads } from "./chain-head.ts"
 import { consecutiveReads } from "./consecutive-reads.ts"
-import { atMost } from "./database.ts"
+import { atMost, bytes } from "./database.ts"
 import { parseAudit, splitHashes } from "../index-rows.ts"
-import { bytes, storedColumns, storedOf } from "./joined-entries.ts"
+import { storedColumns, storedOf } from "./joined-entries.ts"
 import { bucketOf, findInBucket } from "./key-runs.ts"
 import { momentOf } from "./part-tables.ts"
 import { placeReads } from "./place-reads.ts"
 import { frameReads, stretchReads, type UnpackedListener } from "./stretch-reads.ts"
 import { workspaceNumbers } from "./workspace-numbers.ts"
-
-type Row = Readonly<Record<string, unknown>>
 
 /** Some hundred frames of ordinary entries, and hundreds of stretches. */
 const usualCacheBytes = 8 * 1024 * 1024
@@ -47,9 +44,7 @@ export function journalReads(
 ) {
   const numberOf = workspaceNumbers(journal)
   const atOnce = momentOf(journal)
-  const lastOf = journal.prepare(
-    "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
-  )
+  const headOf = headReads(journal)
   const bodies = frameReads(journal, cacheBytes / 2, listener)
   const { frames } = bodies
   const stretches = stretchReads(journal, bodies, cacheBytes / 4, listener)
@@ -65,8 +60,7 @@ export function journalReads(
   return {
     head(workspace: string): Head | undefined {
       const number = numberOf(workspace)
-      const row = number === undefined ? undefined : lastOf.get(number)
-      return row === undefined ? undefined : headOf(row)
+      return number === undefined ? undefined : headOf(number)
     },
     at(
       workspace: string,
@@ -278,19 +272,6 @@ export function useReads(index: DatabaseSync): (ids: readonly string[]) => Crede
         ? []
         : [{ id, atMs: Number(row["at_ms"]), from: String(row["address"]) }]
     })
-}
-
-/**
- * The head that follows from the last row of a chain. A record that cannot be parsed has a hash,
- * but no time.
- */
-export function headOf(row: Row): Head {
-  const record = bytes(row["record"])
-  return {
-    sequence: Number(row["sequence"]),
-    hash: eventHash(record, sha256),
-    timeMs: parseRecord(record)?.timeMs ?? 0,
-  }
 }
 
 function bucketText(select: StatementSync, run: number, key: string): string {

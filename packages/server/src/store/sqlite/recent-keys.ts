@@ -2,7 +2,7 @@
 // each earlier run. The answers are exact, because every entry is added here when it is recorded,
 // and the tail is read again at a start.
 
-import { strict as assert } from "node:assert"
+import { assert } from "@tallystick/proof"
 import { createKeyPlaces, type KeyPlaces } from "../../runtime/key-places.ts"
 import type { Place } from "./place-reads.ts"
 import { runEntries, runOf } from "./key-runs.ts"
@@ -86,7 +86,7 @@ export function createTail(): Tail {
       return undefined
     },
     settle(run, filter) {
-      assert.equal(run, filters.count(), "runs are settled in their order")
+      assert(run === filters.count(), "runs are settled in their order")
       filters.add(filter)
       unsettled.delete(run)
       lastN = Math.max(lastN, filters.count() * runEntries)

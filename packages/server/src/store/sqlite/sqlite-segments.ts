@@ -1,9 +1,8 @@
 // Segments in the search file: one row for each part, and one row that ties a segment to the
 // journal.
 
-import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { eventHash } from "@tallystick/proof"
+import { assert, eventHash } from "@tallystick/proof"
 import { sha256 } from "../../runtime/sha256.ts"
 import { lastOf } from "../search/segment-plan.ts"
 import { hashOfHeader } from "../search/segment-format.ts"

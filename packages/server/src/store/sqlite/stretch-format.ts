@@ -10,8 +10,7 @@
 // The other parts of a record follow from the first entry's. Each value has a fixed offset, so a
 // damaged byte damages only one entry.
 
-import { strict as assert } from "node:assert"
-import { equalBytes, recordBytes } from "@tallystick/proof"
+import { assert, equalBytes, recordBytes } from "@tallystick/proof"
 import { bufferOf } from "../../runtime/buffer-of.ts"
 import { packZstd, peekZstd, unpacksTo, unpackZstd } from "../../runtime/zstd.ts"
 import { frameEntries } from "../body-frame.ts"

@@ -1,8 +1,7 @@
 // Makes stretches of entries. Before a stretch replaces rows, it is opened and compared with them.
 
-import { strict as assert } from "node:assert"
 import type { DatabaseSync } from "node:sqlite"
-import { equalBytes } from "@tallystick/proof"
+import { assert, equalBytes } from "@tallystick/proof"
 import { disclosuresOf, idemOf, receiptOf } from "./packed-text.ts"
 import { partWrites } from "./part-tables.ts"
 import { openSealed, openStretch, packSealed, packStretch, type Sealed } from "./stretch-format.ts"
@@ -45,7 +44,7 @@ export function stretchPuts(
 function expectSame(entries: readonly Unpacked[], stretch: Uint8Array, sealed: Uint8Array): void {
   const open = openStretch(stretch, entries.length)
   const disclosures = sealed.length === 0 ? undefined : openSealed(sealed, entries.length)
-  assert(typeof disclosures !== "string")
+  assert(typeof disclosures !== "string", "the disclosures are readable")
   for (const [place, entry] of entries.entries()) {
     const same: boolean =
       equalBytes(open.record(place), entry.record) &&

@@ -8,10 +8,10 @@ import { toHex } from "@tallystick/proof"
 import type { Limits } from "../../limits.ts"
 import { conflictIn } from "../conflict.ts"
 import type { Change } from "../documents.ts"
+import { headReads } from "./chain-head.ts"
 import { freeBytes, openForWriting } from "./database.ts"
 import { unpack } from "./packed-commit.ts"
 import { packDisclosures, packIdem, packReceipt } from "./packed-text.ts"
-import { headOf } from "./reads.ts"
 import { answer, givenToThread } from "../../runtime/worker-thread.ts"
 import { workspaceNumbers } from "./workspace-numbers.ts"
 import { sqliteCodeOf } from "../../error.ts"
@@ -118,9 +118,7 @@ function openWriter(folder: string) {
   journal.exec(`PRAGMA wal_autocheckpoint = ${wholeWalPages}`)
   const begin = journal.prepare("BEGIN IMMEDIATE")
   const commit = journal.prepare("COMMIT")
-  const lastOf = journal.prepare(
-    "SELECT sequence, record FROM entries WHERE workspace = ? ORDER BY sequence DESC LIMIT 1",
-  )
+  const headOf = headReads(journal)
   const addWorkspace = journal.prepare("INSERT INTO workspaces (id) VALUES (?)")
   const addEntry = journal.prepare(
     `INSERT INTO entries (n, workspace, sequence, receipt, idem, record, sealed, salted)
@@ -131,9 +129,8 @@ function openWriter(folder: string) {
   let n = Number(journal.prepare("SELECT max(n) AS n FROM entries").get()?.["n"] ?? 0)
 
   const isAt = (number: number, { fromSequence, fromHash }: PackedGroup): boolean => {
-    const row = lastOf.get(number)
-    if (row === undefined) return fromSequence === 0
-    const head = headOf(row)
+    const head = headOf(number)
+    if (head === undefined) return fromSequence === 0
     return head.sequence === fromSequence && toHex(head.hash) === fromHash
   }
 
