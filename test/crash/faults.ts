@@ -2,8 +2,8 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { eventHash, parseRecord, type Kind } from "@tallystick/proof"
-import { pino } from "pino"
 import { configOf } from "../../packages/server/src/cli/terminal.ts"
+import { createBareLog } from "../../packages/server/src/log.ts"
 import { runServe, type ServeCommand } from "../../packages/server/src/cli/serve-command.ts"
 import type { Content } from "../../packages/server/src/store/opened-entry.ts"
 import { sameRequest } from "../../packages/server/src/ledger/idempotency.ts"
@@ -51,7 +51,7 @@ const faults = {
   "takes a copy for the original": { wrapStore: (store) => ({ ...store, readOnly: undefined }) },
   "tells secrets and redacts nothing": {
     wrapStore: tellSecrets,
-    createLog: (level, _, write) => pino({ level, base: null }, { write }),
+    createLog: (level, _, write) => createBareLog(level, write),
   },
   "destroys before it records": { wrapStore: destroyEarly },
   "forgets erasures": { wrapStore: forgetErasures },

@@ -1,6 +1,6 @@
 // Wires what happens to contents as they grow old: erasure, expiry, holds and the archive.
 
-import type { Logger } from "pino"
+import type { Log } from "./log.ts"
 import type { Config } from "./config.ts"
 import type { Metrics } from "./http/metrics.ts"
 import type { Service } from "./http/service.ts"
@@ -51,7 +51,7 @@ interface ErasingParts extends Omit<ErasureParts, MadeHere> {
   readonly workspaces: Pick<Service["workspaces"], "get">
   readonly holds: Service["holds"]
   readonly filing: FilingBeside
-  readonly log: Logger
+  readonly log: Log
   readonly metrics: Metrics
 }
 
@@ -91,7 +91,7 @@ export async function beginErasing(
 export function expireDaily(
   { expiry, expiryFailed, store, clock, limits, halted, metrics }: Service,
   newestMs: number | undefined,
-  log: Logger,
+  log: Log,
 ): ReturnType<typeof startExpiry> {
   const { registry } = store
   const doubted = (aheadMs: number) =>
@@ -109,7 +109,7 @@ export function archive(
   parts: ArchiverParts,
   { metrics, health: { broken } }: Pick<Service, "metrics" | "health">,
   { content }: FilingBeside,
-  log: Logger,
+  log: Log,
   readOnly: string | undefined,
 ): Archiver | undefined {
   if (readOnly !== undefined) return undefined

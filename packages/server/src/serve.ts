@@ -1,6 +1,6 @@
 // Wires the service: store → ledger → followers → http, and closes it in reverse.
 
-import type { Logger } from "pino"
+import type { Log } from "./log.ts"
 import { closing } from "./runtime/closing.ts"
 import { createFairQueue } from "./runtime/fair-queue.ts"
 import { checkStore, type CheckedStore } from "./operator/check-store.ts"
@@ -67,7 +67,7 @@ export interface Running {
 }
 
 export interface ServeOptions {
-  readonly log: Logger
+  readonly log: Log
   readonly version: string
   /** The state of storage is unknown: the process must end. */
   readonly onFatal: (cause: Error) => void
@@ -106,7 +106,7 @@ export async function serve(
   }
 }
 
-function tellMissing(log: Logger, heads: string, { missing }: CheckedStore): void {
+function tellMissing(log: Log, heads: string, { missing }: CheckedStore): void {
   if (missing.length === 0) return
   const origins = missing.slice(0, toldOriginsMax)
   log.warn(
@@ -119,7 +119,7 @@ type RootKeys = readonly [string, ...string[]]
 
 /** The old secret has an effect only during a rotation. */
 function tellSecrets(
-  log: Logger,
+  log: Log,
   { previousSecret }: Config,
   { secret, previous }: Secrets,
   { before, ...keyring }: Keyring,
@@ -268,7 +268,7 @@ function exporterOf(
   return exportBeside({ place: placeOf(config), keyring }, halted, suspect, onFatal)
 }
 
-function usesOf({ index }: Store, watching: WatchingBeside, log: Logger): CredentialUses {
+function usesOf({ index }: Store, watching: WatchingBeside, log: Log): CredentialUses {
   return createCredentialUses({
     clock: systemClock,
     read: (ids) => index.uses(ids),
@@ -319,7 +319,7 @@ const diskEveryMs = 5000
 /** Logs when the disk's reserve is reached, and when it is free again. */
 function watchDisk(
   { data, databaseUrl, limits: { diskReserveBytes: reserveBytes } }: Config,
-  log: Logger,
+  log: Log,
 ): { close(): void } {
   if (databaseUrl !== undefined) return { close() {} }
   let wasFull = false

@@ -1,25 +1,27 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { pino } from "pino"
+import { createLog } from "../log.ts"
 import { createHealth, createSuspicions, type FollowerMetrics } from "./health.ts"
 
 test("a failure is logged as an error, and another process that is ahead is not", () => {
   const lines: string[] = []
-  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(line) })
+  const log = createLog("info", [], (line) => void lines.push(line))
   const { see } = createHealth({} as FollowerMetrics, log, () => {})
   see({ kind: "failed", workspace: "acme", detail: "no answer" })
   see({ kind: "overtaken", workspace: "acme", detail: "another process is ahead" })
   assert.deepEqual(
-    lines.map((line) => JSON.parse(line)),
+    lines.map((line) => ({ ...JSON.parse(line), time: undefined })),
     [
       {
         level: 50,
+        time: undefined,
         workspace: "acme",
         detail: "no answer",
         msg: "following failed; it is tried again",
       },
       {
         level: 30,
+        time: undefined,
         workspace: "acme",
         detail: "another process is ahead",
         msg: "another server follows this workspace",

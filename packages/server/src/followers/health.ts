@@ -1,7 +1,7 @@
 // Handles what the followers report: counts it and logs it. A broken chain is also recorded, in the
 // ledger of the workspace `instance`.
 
-import type { Logger } from "pino"
+import type { Log } from "../log.ts"
 import { systemClock, type Clock } from "../clock.ts"
 import type { FilingReport } from "./filing.ts"
 import type { PackerReport } from "./packer.ts"
@@ -64,7 +64,7 @@ const recordAgainAfterMs = 5000
 
 export function createHealth(
   metrics: FollowerMetrics,
-  log: Logger,
+  log: Log,
   signed: (checkpoint: Checkpoint) => void,
 ): Health {
   const broken = new Map<string, Fault>()
@@ -155,7 +155,7 @@ export function createSuspicions(
 }
 
 /** Records failures, and retries those that could not be recorded. */
-function createRecorder(log: Logger) {
+function createRecorder(log: Log) {
   const unrecorded = new Set<IntegrityFailure>()
   let record: Recording | undefined
   let isRecording = false
@@ -205,7 +205,7 @@ const anewEntriesMin = 65_536
 /** Handles the reports of the filing program. */
 export function reportsOf(
   metrics: FollowerMetrics,
-  log: Logger,
+  log: Log,
 ): (report: FilingReport | PackerReport) => void {
   let saidMs = -Infinity
   return (report) => {

@@ -1,7 +1,7 @@
 // Starts the HTTP server of a service: its routes, what guards them, and what it says if it cannot
 // listen.
 
-import type { Logger } from "pino"
+import type { Log } from "../log.ts"
 import type { Config } from "../config.ts"
 import { codeOf, StartError } from "../error.ts"
 import { admit, createRecognise, guard, unknownResource } from "./authenticate.ts"
@@ -17,7 +17,7 @@ import { HttpServer } from "./server.ts"
 import { namesWorkspace, type Service } from "./service.ts"
 
 export interface ListenOptions {
-  readonly log: Logger
+  readonly log: Log
   readonly version: string
   readonly readOnly: boolean
 }
@@ -69,7 +69,7 @@ export async function listen(
 const ownFilesMax = 256
 
 /** Connections must leave files to threads that start later, or searches and exports are refused. */
-async function connectionsMaxOf(wanted: number, log: Logger): Promise<number> {
+async function connectionsMaxOf(wanted: number, log: Log): Promise<number> {
   const files = await openFilesMax()
   const room = Math.max(1, files - ownFilesMax)
   if (wanted <= room) return wanted
