@@ -78,11 +78,12 @@ async function bundled(others) {
       // call without effect.
       treeshake: false,
       external: isOutside,
-      plugins: [namesOfThreads],
+      plugins: [namesOfThreads, onlyWhatIsAsked()],
     })
     const { output } = await bundle.generate({
       format: "esm",
       minify: false,
+      comments: { legal: true, annotation: false, jsdoc: false },
       chunkFileNames: ({ name }) => `${nameOf(path)}-${name.split("~")[0]}-[hash].js`,
       codeSplitting: { groups: loadedTogether(path) },
     })
@@ -93,8 +94,46 @@ async function bundled(others) {
 }
 
 /**
+ * Of what an `import` reads and nobody asks, nothing is loaded: other files of the proof package, and what
+ * Node loads for some names of its own modules, such as a dozen more for `node:fs`.
+ */
+function onlyWhatIsAsked() {
+  const folder = join(root, "packages", "proof", "src")
+  const index = readFileSync(join(folder, "index.ts"), "utf8")
+  const fileOf = new Map(
+    [...index.matchAll(/^export \{([^}]+)\} from "(.+)"$/gm)].flatMap(([, names, file]) =>
+      listed(names).map((name) => [name, join(folder, file)]),
+    ),
+  )
+  return {
+    name: "only what is asked",
+    transform: (code) =>
+      code.replaceAll(/^import \{([^}]+)\} from "@tallystick\/proof"$/gm, (_, names) =>
+        listed(names)
+          .map((name) => `import { ${name} } from ${JSON.stringify(fileOf.get(name))}`)
+          .join(";"),
+      ),
+    renderChunk: (code) =>
+      code.replaceAll(
+        /^import (?:\{ (.+) \}|(.+)) from ("node:.+");$/gm,
+        (_, names = "", whole = `{ ${names.replaceAll(" as ", ": ")} }`, module) =>
+          `const ${whole} = process.getBuiltinModule(${module});`,
+      ),
+  }
+}
+
+/** The values of a list of names that are imported or exported. */
+function listed(names) {
+  return names
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => /^(?!type )./.test(name))
+}
+
+/**
  * Code that several commands of a program share is in a file for each set of them. Merged into fewer
- * files, these would import each other in circles, and some code would run before what it needs.
+ * files, these would import each other in circles, and some code would run before what it needs;
+ * if only the smallest are merged, a start on SQLite reads `pg`.
  */
 function loadedTogether(entry) {
   const test = (path) => path !== entry
@@ -121,7 +160,7 @@ function expectNoWayBack(output) {
 /** Of others' packages, those are inside that every start or every thread reads, in many files. */
 function isOutside(name, importer = "") {
   if (isBuiltin(name)) return true
-  const isInside = /^(@tallystick\/|@noble\/|commander$|pino$)/.test(name)
+  const isInside = /^(@tallystick\/|@noble\/|commander$)/.test(name)
   return /^[@\w]/.test(name) && !isInside && !importer.includes("node_modules")
 }
 

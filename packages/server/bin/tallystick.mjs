@@ -2,22 +2,22 @@
 // The entry point. It is plain JavaScript that Node 18 reads as well, so that an older Node than
 // the program needs can look for a newer one, or say what to do.
 
-import { readFileSync } from "node:fs"
 import module from "node:module"
-import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+
+// An `import` reads every name of a module, and for some names of node:fs Node loads others.
+const require = module.createRequire(import.meta.url)
+const { dirname, join } = require("node:path")
+const { fileURLToPath } = require("node:url")
 
 const path = fileURLToPath(import.meta.url)
 const folder = dirname(path)
 // By this name a process of this file knows that another one started it.
 const child = "tallystick"
 
-const [, needed] = /(\d+\.\d+)/.exec(
-  JSON.parse(readFileSync(join(folder, "..", "package.json"), "utf8")).engines.node,
-)
+const [, needed] = /(\d+\.\d+)/.exec(require("../package.json").engines.node)
 if (isAtLeast(process.versions.node, needed)) await run()
 else if (process.argv0 === child) refuse()
-else await runOnPinned(join(folder, "..", "..", "..", "node_modules", ".bin", "node"))
+else runOnPinned(join(folder, "..", "..", "..", "node_modules", ".bin", "node"))
 
 async function run() {
   if (process.argv0 === child && process.connected) endWithParent()
@@ -33,8 +33,8 @@ async function run() {
  * Has the Node that the clone pins do all of it: output, signals and exit code are those of that
  * process.
  */
-async function runOnPinned(node) {
-  const { spawn } = await import("node:child_process")
+function runOnPinned(node) {
+  const { spawn } = require("node:child_process")
   // In a group of its own: a Ctrl-C reaches the whole group of a terminal, and would arrive twice,
   // which is a kill.
   const options = { argv0: child, detached: true, stdio: ["inherit", "inherit", "inherit", "ipc"] }
