@@ -35,14 +35,14 @@ export function startBare(): Promise<Program> {
   return start([join(here, "bare.ts")], {})
 }
 
-/** The program of this checkout, or of the one in that folder, run as the image runs it. */
-export function startService(
+/** The program of this checkout, or of the one in that folder, bundled and run as the image runs it. */
+export async function startService(
   data: string,
   flags: readonly string[] = [],
   checkout = root,
   environment: Record<string, string> = {},
 ): Promise<Program> {
-  const program = join(checkout, "packages", "server", "bin", "tallystick.mjs")
+  const program = await programOf(checkout)
   return start(["--v8-pool-size=0", ...flags, program, "serve"], {
     ...environment,
     MALLOC_ARENA_MAX: "2",
@@ -50,6 +50,14 @@ export function startService(
     TALLYSTICK_PORT: "0",
     TALLYSTICK_ROOT_KEY: rootKey,
   })
+}
+
+async function programOf(checkout: string): Promise<string> {
+  const { bundleProgram } = (await import(join(checkout, "scripts", "bundle.mjs"))) as {
+    bundleProgram(cache: string): Promise<string>
+  }
+  const bundle = await bundleProgram(join(checkout, "node_modules", ".cache", "bench"))
+  return join(bundle, "bin", "tallystick.mjs")
 }
 
 async function start(

@@ -1,4 +1,5 @@
-// Logs: JSON lines, with the levels and the names of pino, which many tools read. Secrets are removed at the output, so no caller can forget that.
+// Logs: JSON lines, with the levels and the names of pino, which many tools read. Secrets are removed
+// at the output, so no caller can forget that.
 
 import { isoTime, systemClock } from "./clock.ts"
 import type { LogLevel } from "./config.ts"

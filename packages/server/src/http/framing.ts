@@ -45,9 +45,9 @@ export function headersMax({ headersBytesMax }: Pick<Limits, "headersBytesMax">)
 }
 
 /**
- * Throws if the end of the request is unclear, or if it has too many headers. The connection must then end with this request, and
- * the answer must say so. Checked first, and as soon as the request arrives, because the refusals of
- * other faults leave the connection open.
+ * Throws if the end of the request is unclear, or if it has too many headers. The connection must
+ * then end with this request, and the answer must say so. Checked first, and as soon as the request
+ * arrives, because the refusals of other faults leave the connection open.
  */
 export function checkEnd(
   { httpVersion, headers, rawHeaders }: IncomingMessage,
