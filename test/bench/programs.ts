@@ -54,7 +54,7 @@ export async function startService(
 
 async function programOf(checkout: string): Promise<string> {
   const { bundleProgram } = (await import(join(checkout, "scripts", "bundle.mjs"))) as {
-    bundleProgram(cache: string): Promise<string>
+    readonly bundleProgram: (cache: string) => Promise<string>
   }
   const bundle = await bundleProgram(join(checkout, "node_modules", ".cache", "bench"))
   return join(bundle, "bin", "tallystick.mjs")
