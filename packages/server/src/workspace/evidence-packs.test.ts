@@ -238,7 +238,7 @@ test("if no checkpoint covers the entries in time, no pack is made and nothing i
   await house.finish()
 })
 
-test("a changed entry can be neither packed nor downloaded", async () => {
+test("a changed entry can be neither packed nor downloaded, and ends a download that has begun", async () => {
   let changed = 0
   const house = await openHouse(5, {
     journal: (journal) => ({
@@ -264,9 +264,15 @@ test("a changed entry can be neither packed nor downloaded", async () => {
   await assert.rejects(house.download(pack), hasCode("integrity_failure"))
   changed = pack.value.seal?.sequence ?? 0
   await assert.rejects(house.download(pack), hasCode("integrity_failure"))
+  for (const format of ["zip", "json"] as const) {
+    changed = 5
+    const { content } = await house.packs.download(instance, house.acme, pack, format)
+    changed = 4
+    await assert.rejects(Array.fromAsync(content), /is not what it was a moment ago/)
+  }
   changed = 5
   assert.equal(house.verified(await house.download(pack)).verdict, "genuine")
-  assert.deepEqual(await house.acts(), ["create", "seal", "download"])
+  assert.deepEqual(await house.acts(), ["create", "seal", "download", "download", "download"])
   await house.finish()
 })
 
