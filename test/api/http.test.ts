@@ -301,7 +301,7 @@ test("too long requests are refused with the limit's name", async () => {
       gets: ["431 headers_too_large"],
     },
     {
-      about: "so many that Node drops some",
+      about: "so many that Node refuses them",
       send: get("/healthz", ...Array.from({ length: 1500 }, (_, n) => `X-${n}: a`)),
       gets: ["431 headers_too_large"],
     },

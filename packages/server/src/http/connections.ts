@@ -9,7 +9,7 @@ import { LedgerError, usualError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { ConnectionShares } from "./connection-shares.ts"
 import { refusalOf } from "./errors.ts"
-import { headersMax } from "./framing.ts"
+import { headersMax, headersTooLarge } from "./framing.ts"
 import { STATUS_CODES } from "./node-http.ts"
 import { networkOf } from "./rates.ts"
 import { methods } from "./router.ts"
@@ -82,7 +82,7 @@ export class Connections {
     server.setTimeout(this.#limits.stillTimeoutMs, (socket: Socket) => {
       if (!waitsForUs(socket)) socket.destroy()
     })
-    // Node silently drops headers above this number. checkEnd refuses a request that has as many.
+    // Node 26 refuses more headers, and older ones drop them. checkEnd refuses as many.
     server.maxHeadersCount = headersMax(this.#limits)
     server.on("clientError", (error, socket) => this.#refuse(error, socket))
     server.on("connect", (_request, socket) => {
@@ -220,7 +220,7 @@ export class Connections {
   }
 
   #problem(error: ParserError): LedgerError {
-    const { headersBytesMax, uriBytesMax } = this.#limits
+    const { uriBytesMax } = this.#limits
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return usualError("request_timeout")
     if (error.code !== "HPE_HEADER_OVERFLOW")
       return new LedgerError("bad_request", "the request is not valid HTTP/1.1")
@@ -233,10 +233,7 @@ export class Connections {
         "uri_too_long",
         `the request target has more than ${uriBytesMax} bytes`,
       )
-    return new LedgerError(
-      "headers_too_large",
-      `the headers have more than ${headersBytesMax} bytes`,
-    )
+    return headersTooLarge(this.#limits)
   }
 
   #write(socket: Duplex, error: LedgerError): void {

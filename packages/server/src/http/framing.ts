@@ -36,6 +36,14 @@ function checkConditions({ method, headers }: IncomingMessage): void {
       throw new LedgerError("bad_request", `${name} is not supported: leave it out`)
 }
 
+export function headersTooLarge(limits: Pick<Limits, "headersBytesMax">): LedgerError {
+  return new LedgerError(
+    "headers_too_large",
+    `the headers have more than ${limits.headersBytesMax} bytes, or are ${headersMax(limits)} or more`,
+    { headers: { connection: "close" } },
+  )
+}
+
 /**
  * How many headers are too many. Node takes half a microsecond for each, and a connection may send
  * a hundred requests at once.
@@ -54,9 +62,7 @@ export function checkEnd(
   limits: Pick<Limits, "headersBytesMax">,
 ): void {
   const close = { headers: { connection: "close" } }
-  const most = headersMax(limits)
-  if (rawHeaders.length >= 2 * most)
-    throw new LedgerError("headers_too_large", `the request has ${most} headers or more`, close)
+  if (rawHeaders.length >= 2 * headersMax(limits)) throw headersTooLarge(limits)
   // Node's parser also accepts the versions 0.9 and 2.0, in which a request would end elsewhere.
   if (httpVersion !== "1.1" && httpVersion !== "1.0")
     throw new LedgerError("bad_request", "the request is not HTTP/1.1", close)

@@ -81,7 +81,7 @@ export const details: Readonly<Record<ErrorCode, string>> = {
   uri_too_long: "the request target has 9000 bytes; at most 8192 are allowed",
   rate_limited:
     "there were too many reads without a credential from this address; 600 a minute are allowed",
-  headers_too_large: "the headers have more than 16384 bytes",
+  headers_too_large: "the headers have more than 16384 bytes, or are 256 or more",
   overloaded: "too many events wait for storage; nothing was recorded",
   storage_full: "the disk is nearly full; nothing was recorded",
   ledger_unavailable:

@@ -40,6 +40,22 @@ test("if the end of a request is unclear, its answer says that, whatever else is
   assert.deepEqual(house.logged, [])
 })
 
+test("too many and too large headers get one sentence, whoever refuses them", async () => {
+  await using house = await openServer()
+  const ask = async (headers: readonly string[]) => {
+    const { status, json } = await house.send(
+      ["GET /ok HTTP/1.1", "Host: localhost", ...headers, "", ""].join("\r\n"),
+    )
+    return [status, json] as const
+  }
+  const many = (count: number) => Array.from({ length: count }, (_, at) => `X-${at}: a`)
+  const detail = "the headers have more than 16384 bytes, or are 256 or more"
+  for (const headers of [many(255), many(256), many(1500), [`X: ${"a".repeat(17_000)}`]])
+    assert.deepEqual(await ask(headers), [431, { error: "headers_too_large", detail }])
+  assert.equal((await ask(many(254)))[0], 200)
+  assert.deepEqual(house.logged, [])
+})
+
 test("on an address that is not loopback, any host name is answered", async () => {
   await using house = await openServer({ listenHost: "0.0.0.0" })
   assert.equal((await house.send("GET /ok HTTP/1.1\r\nHost: anything.example\r\n\r\n")).status, 200)
