@@ -195,9 +195,12 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   await using first = await startService()
   const { id, path, writer } = await makeWorkspace(first, { retention: [{ days: 2 }] })
   await writeMany({ id, writer }, 30)
-  const other = await makeWorkspace(first, { retention: [{ days: 1 }] })
-  await writeMany(other, 3)
-  for (const one of [path, other.path]) await untilSigned(first.root, one)
+  const [other, another] = [
+    await makeWorkspace(first, { retention: [{ days: 1 }] }),
+    await makeWorkspace(first, { retention: [{ days: 1 }] }),
+  ]
+  for (const one of [other, another]) await writeMany(one, 3)
+  for (const one of [path, other.path, another.path]) await untilSigned(first.root, one)
   assert.equal(await first.end(), 0)
   await using second = await daysLater(first.data, 2)
   const expired = async (service: Service): Promise<number> => {
@@ -207,16 +210,26 @@ test("contents expire soon after a start, and removing the rules stops it at onc
   assert.deepEqual((await second.root.post(`${path}/retention/run`, {})).json().entries, 0)
   assert.equal(await expired(second), 0, "two whole days are not over")
   assert.equal(await second.end(), 0)
+  const archive = join(first.data, "archive")
+  // A run that cannot look through the archive fails.
+  {
+    await using away = await daysLater(first.data, 4)
+    await writeFile(archive, "no folder")
+    const refused = await away.root.post(`${other.path}/retention/run`, {})
+    assert.deepEqual([refused.status, refused.json().error], [503, "archive_unavailable"])
+    await rm(archive)
+    assert.equal((await away.root.post(`${other.path}/retention/run`, {})).status, 200)
+    assert.equal(await away.end(), 0)
+  }
   {
     await using late = await daysLater(first.data, 4, { TALLYSTICK_LIMIT_PREVIEW_WAIT_MS: "1" })
-    // A run that cannot look through the archive fails.
-    await writeFile(join(first.data, "archive"), "no folder")
-    assert.equal((await late.root.post(`${other.path}/retention/run`, {})).status, 202)
+    await writeFile(archive, "no folder")
+    assert.equal((await late.root.post(`${another.path}/retention/run`, {})).status, 202)
     await eventually("the run that was answered before its end is counted as a failure", async () =>
       (await metric(late, "tallystick_expiry_failures_total")) === 1 ? true : undefined,
     )
     assert.match(late.log(), /contents could not be expired/)
-    await rm(join(first.data, "archive"))
+    await rm(archive)
     // An entry of this day, or the next start would not believe the clock for hours.
     await makeWorkspace(late)
   }

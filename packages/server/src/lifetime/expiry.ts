@@ -4,7 +4,7 @@
 
 import { addRange, formatDestroyed, lengthOfRanges, type SequenceRange } from "@tallystick/proof"
 import { dayMs, isoTime, pause, type Clock } from "../clock.ts"
-import { LedgerError } from "../error.ts"
+import { isArchiveAway, LedgerError } from "../error.ts"
 import { createOneAtATime } from "../runtime/one-at-a-time.ts"
 import { every } from "../store/all-documents.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
@@ -59,7 +59,7 @@ export function createExpiry(parts: ExpiryParts): Expiry {
         await recordDue(parts, by, workspace, found)
         if (found.entries > 0) await finish(parts, workspace)
       } catch (error) {
-        throw found.entries === 0 || !(error instanceof LedgerError) ? error : cutShort(error)
+        throw found.entries > 0 && saysNothingWas(error) ? cutShort(error) : error
       }
       return found
     })
@@ -83,7 +83,11 @@ export function createExpiry(parts: ExpiryParts): Expiry {
   }
 }
 
-/** Most refusals say that nothing was recorded. */
+/** Most refusals say that nothing was recorded; that the archive is away does not. */
+function saysNothingWas(error: unknown): error is LedgerError {
+  return error instanceof LedgerError && !isArchiveAway(error)
+}
+
 function cutShort(cause: LedgerError): LedgerError {
   const detail = "a part of what is due was recorded, and the rest could not be; ask again"
   return new LedgerError("ledger_unavailable", detail, { cause })

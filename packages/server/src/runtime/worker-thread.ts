@@ -211,10 +211,12 @@ export function givenToThread<T>(module: string): T | undefined {
 
 /**
  * The thread's side: answers questions until it is closed. Returns a function that sends a report.
+ * Between threads, an error loses its class, unless it is a LedgerError or `asRefusal` makes it one.
  */
 export function answer<Q extends Questions, R = never>(
   questions: Q,
   close: () => void | Promise<void>,
+  asRefusal = (thrown: unknown): unknown => thrown,
 ): (report: R) => void {
   const port = parentPort
   if (port === null) throw new Error("this module runs as a thread")
@@ -225,8 +227,8 @@ export function answer<Q extends Questions, R = never>(
       const answered =
         question === closeQuestion ? close() : questions[question]?.(...(given as never[]))
       tell({ kind: "answer", id, answer: answered instanceof Promise ? await answered : answered })
-    } catch (error) {
-      // A LedgerError would lose all but its message when it is copied between threads.
+    } catch (thrown) {
+      const error = asRefusal(thrown)
       if (error instanceof LedgerError)
         tell({ kind: "refusal", id, code: error.code, detail: error.detail, cause: error.cause })
       else tell({ kind: "error", id, error })

@@ -11,6 +11,7 @@ import { startPacker, type PackerReport } from "../followers/packer.ts"
 import { createSegmentArchiving, type SegmentArchiving } from "../followers/segment-archiving.ts"
 import type { Limits } from "../limits.ts"
 import type { ContentKeeperBeside } from "../store/content-keeper.ts"
+import { asRefusal } from "../store/archive/archived-bodies.ts"
 import { openArchive } from "../store/archive/open-archive.ts"
 import { archiveOf, openFiling, type StorePlace } from "../store/open.ts"
 import type { Store } from "../store/store.ts"
@@ -181,5 +182,6 @@ if (options !== undefined) {
       storage.close()
       await store.close()
     },
+    asRefusal,
   )
 }

@@ -86,7 +86,7 @@ export function createArchivedBodies(
       const segments = await directory.list(workspace)
       const archived = left.filter(({ sequence }) => segmentAt(segments, sequence) !== undefined)
       const opened = await frames.read(segments, archived, tries === 1).catch((error: unknown) => {
-        if (tries === 2 || !(error instanceof GoneError)) throw unavailable(error)
+        if (tries === 2 || !(error instanceof GoneError)) throw asRefusal(error)
         return undefined
       })
       if (opened === undefined) continue
@@ -144,7 +144,8 @@ export function createArchivedBodies(
 /** The file of a segment is not there. */
 class GoneError extends Error {}
 
-function unavailable(cause: unknown): unknown {
+/** A failure of storage as `archive_unavailable`; anything else as it is. */
+export function asRefusal(cause: unknown): unknown {
   if (!(cause instanceof ArchiveFailure || cause instanceof GoneError)) return cause
   return usualError("archive_unavailable", { cause })
 }
