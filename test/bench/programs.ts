@@ -22,7 +22,7 @@ export interface Program {
   /** Processor time of all its threads so far. */
   cpuMs(): number
   /**
-   * Processor time of the filing thread, the only one with a low priority; undefined if the system
+   * Processor time of the filing thread, the one with the lowest priority; undefined if the system
    * does not say.
    */
   filingMs(): number | undefined
@@ -103,7 +103,7 @@ function niceThreadMs(pid: number): number | undefined {
   if (!existsSync(tasks)) return undefined
   for (const task of readdirSync(tasks)) {
     const fields = statOf(`${tasks}/${task}`)
-    if (Number(fields[16]) > 0) return spentMs(fields)
+    if (Number(fields[16]) >= 10) return spentMs(fields)
   }
   return undefined
 }

@@ -16,6 +16,7 @@ import { openSignedHeads, openWatched, type StorePlace } from "../store/open.ts"
 import type { CredentialUse } from "../store/index-state.ts"
 import type { Store, WatchedStore } from "../store/store.ts"
 import { readRoot } from "../store/tree-reads.ts"
+import { lowerPriority } from "../runtime/thread-priority.ts"
 import { answer, asking, givenToThread, startThread } from "../runtime/worker-thread.ts"
 
 export interface WatchOptions {
@@ -32,6 +33,9 @@ export interface WatchingBeside extends Omit<Watching, "poke"> {
    */
   putUses(uses: readonly CredentialUse[]): Promise<void>
 }
+
+/** What is signed may be a moment late. Writes wait for the threads that it would keep waiting. */
+const niceness = 5
 
 type WatchQuestions = Omit<Watching, "close"> & Pick<WatchingBeside, "putUses">
 
@@ -98,6 +102,8 @@ if (options !== undefined) {
   const { place, headsPath, keyring, limits } = options
   const store = await openWatched(place)
   const heads = await openSignedHeads(headsPath, place)
+  // The service's start waits for what is above.
+  lowerPriority(niceness)
   const watching = watchHere(store, heads, keyring, limits, (sighting) => report(sighting))
   const report = answer<WatchQuestions, Sighting>(
     {
