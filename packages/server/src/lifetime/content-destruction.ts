@@ -1,12 +1,12 @@
 // Destroys content, as an entry has recorded, everywhere in this service: rows and frames, the
 // archive, the search, and the write-ahead logs. Each step is idempotent.
 
-import { parseBody, type Destroyed, type SequenceRange } from "@tallystick/proof"
+import { isJsonObject, type Destroyed, type SequenceRange } from "@tallystick/proof"
 import type { Clock } from "../clock.ts"
 import type { DestroyedContent } from "../followers/segment-cleaning.ts"
 import { disclosureDigest } from "../runtime/sha256.ts"
 import type { ContentKeeper, Remaining } from "../store/content-keeper.ts"
-import { digestsIn, disclosuresOf } from "../store/opened-entry.ts"
+import { digestsIn, disclosuresOf, parsedBody } from "../store/opened-entry.ts"
 import type { Stored } from "../store/entries.ts"
 import type { JournalReader } from "../store/store.ts"
 import { readBatch } from "./entries-in-batches.ts"
@@ -87,10 +87,8 @@ async function destroyFields(
       if (entry?.body === undefined) continue
       const gone = new Set(fields[at + place]?.digests)
       for (const owner of ownersOf(entry, gone)) owners[owner].push(entry.sequence)
-      const all = disclosuresOf(entry)
-      const kept = all.filter((one) => !gone.has(disclosureDigest(one)))
-      if (kept.length < all.length)
-        left.push({ sequence: entry.sequence, disclosures: kept.join("~") })
+      const kept = disclosuresOf(entry).filter((one) => !gone.has(disclosureDigest(one)))
+      left.push({ sequence: entry.sequence, disclosures: kept.join("~") })
     }
     at += entries.length
     const isEnough = left.length >= keptAtOnce || at >= fields.length
@@ -112,9 +110,9 @@ async function keepOnly(
   }
 }
 
-function ownersOf({ body, workspace }: Stored, gone: ReadonlySet<string>): ("actor" | "target")[] {
-  const read = body === undefined ? "canonical" : parseBody(body, workspace)
-  const digests = digestsIn(typeof read === "string" ? undefined : read["target"])
+function ownersOf({ body }: Stored, gone: ReadonlySet<string>): ("actor" | "target")[] {
+  const read = parsedBody(body)
+  const digests = digestsIn(isJsonObject(read) ? read["target"] : undefined)
   const isTargets = (one: string): boolean => digests.includes(one)
   const all = [...gone]
   return [

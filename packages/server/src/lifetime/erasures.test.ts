@@ -1,6 +1,7 @@
 import assert from "node:assert/strict"
 import test from "node:test"
 import { setImmediate } from "node:timers/promises"
+import { wordsOf } from "@tallystick/client/grammar"
 import {
   digest,
   eventHash,
@@ -37,6 +38,7 @@ import { eraseAgain } from "./erase-again.ts"
 import { startErasing } from "./erasing.ts"
 import { createErasures } from "./erasures.ts"
 import type { ErasureParts } from "./erasure-survey.ts"
+import { createHoldsOf } from "./held-entries.ts"
 import { createHolds } from "./holds.ts"
 
 const workspace = testWorkspace("acme", { personalKeys: ["note"] })
@@ -127,6 +129,13 @@ test("where the person is the actor, all fields but the target's are erased; whe
     testEvent({ actor: { ...ada, type: "robot" }, target: bob, metadata, context }),
     testEvent({ actor: { ...ada, id: "USR_ADA" }, target: bob, metadata, context }),
   ])
+  // A hold on her covers the same entries.
+  const scope = { subject: { id: "usr_ada", types: ["user"] } }
+  const holdsOf = createHoldsOf([{ id: "hold_1", scope }], unpaced)
+  const covered = [1, 2, 3, 4, 5, 6].map(
+    async (at) => (await holdsOf(await house.entry(at))).length,
+  )
+  assert.deepEqual(await Promise.all(covered), [1, 1, 1, 0, 0, 0])
   const untouched = await Promise.all([4, 5, 6].map((sequence) => house.entry(sequence)))
   const { asked, done } = await house.erase({ id: "usr_ada", types: ["user"] })
   assert.deepEqual([asked.state, asked.entries, asked.fields], ["recording", 3, 4 + 2 + 6])
@@ -234,11 +243,14 @@ test("a held erasure waits for the last hold", async () => {
   holds = ["hold_2"]
   await house.erasures.carryOut(workspace)
   assert.deepEqual(shown(await house.entry(1)).actor, ada)
+  await house.write([testEvent({ actor: ada, target: bob })])
+  const later = (await house.served.journal.head(workspace.id))?.sequence ?? 0
   holds = []
   await house.erasures.carryOut(workspace)
   const released = await house.served.registry.get("erasure", workspace.id, id)
   assert.deepEqual([released?.value.state, released?.value.holds], ["done", undefined])
   assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
+  assert.deepEqual(shown(await house.entry(later)).actor, ada, "after the request")
 })
 
 test("a hold that is placed between the request and its first part applies", async () => {
@@ -258,6 +270,32 @@ test("a hold that is placed between the request and its first part applies", asy
   assert.deepEqual(shown(await house.entry(1)).actor, bare(ada))
   const done = await house.served.registry.get("erasure", workspace.id, id)
   assert.deepEqual([done?.value.state, done?.value.holds], ["done", undefined])
+})
+
+test("a hold that is placed while an erasure is recorded applies", async () => {
+  for (const placedAt of [0, 1]) {
+    const placed: string[] = []
+    let asked = 0
+    await using house = openHouse(async () => {
+      const found = [...placed]
+      if (asked++ === placedAt) placed.push((await holds.place(by, workspace, hold)).id)
+      return found
+    })
+    const { journal } = house.served
+    const holds = createHolds({ ...house.parts, journal, pace: unpaced })
+    const hold = { name: "A case", reason: "a test", scope: { subject: { id: ada.id } } }
+    await house.write([testEvent({ actor: ada })])
+    const { id, asked: answer, done } = await house.erase({ id: ada.id })
+    assert.equal(answer.state, placedAt === 0 ? "held" : "recording")
+    assert.deepEqual([done.state, done.holds], ["held", placed])
+    // The same while it begins, after that hold was released.
+    placed.length = 0
+    asked = placedAt
+    await house.erasures.carryOut(workspace)
+    const left = await house.served.registry.get("erasure", workspace.id, id)
+    assert.deepEqual([left?.value.state, placed.length], ["held", 1])
+    assert.deepEqual(shown(await house.entry(1)).actor, ada)
+  }
 })
 
 test("content that another copy has erased is erased here, even if a hold that ended there is still active here", async () => {
@@ -289,9 +327,15 @@ test("an erasure of many entries is recorded in several parts, and ids of any le
     assert.deepEqual([asked.entries, done.state], [12, "done"], id.slice(0, 9))
   }
   await house.write(Array.from({ length: 1000 }, () => testEvent({ actor: ada, target: ada })))
+  await house.parts.file(workspace.id)
   const { done } = await house.erase({ id: ada.id })
   assert.deepEqual([done.entries, done.fields, done.state], [1000, 4000, "done"])
   assert.ok(done.parts > 2)
+  // Segments of the search had these fields, too.
+  const term = { kind: "text", not: false, words: wordsOf(ada.email), isPrefix: false } as const
+  const wanted = { system: "with", query: { terms: [term] } } as const
+  const found = await house.served.search.find(workspace.id, wanted, Number.MAX_SAFE_INTEGER, 10)
+  assert.deepEqual(found?.sequences, [])
 })
 
 /** Of a body: one that cannot be read, and one that is not what was recorded. */
@@ -502,7 +546,7 @@ function holding(isHeld: () => boolean) {
 /** A link, a hold and an earlier erasure, which all name Ada, and none of which is over. */
 async function nameAda(house: ReturnType<typeof openHouse>) {
   const { registry, journal } = house.served
-  const holds = createHolds({ ...house.parts, journal, pace: { ...unpaced, of: () => unpaced } })
+  const holds = createHolds({ ...house.parts, journal, pace: unpaced })
   const tokens = createTokens({ ...house.parts, rootKeys: ["a root key"] })
   await house.write([testEvent({ actor: ada })])
   const subject = { id: ada.id, types: [ada.type] }
@@ -601,8 +645,16 @@ test("an erasure that another server has left is carried out without a further e
   let isOurs = false
   let asked = 0
   const waiting: (() => void)[] = []
+  const failures: string[] = []
+  const erasures = house.otherErasures()
   const erasing = startErasing({
-    erasures: house.otherErasures(),
+    erasures: {
+      ...erasures,
+      async carryOut(...asked) {
+        if (failures.length === 0) throw new Error("the disk fails")
+        await erasures.carryOut(...asked)
+      },
+    },
     workspaces: { get: async () => workspace },
     async *grown() {
       yield [workspace.id]
@@ -616,7 +668,7 @@ test("an erasure that another server has left is carried out without a further e
       elapsed: () => elapsedMs,
       sleep: () => new Promise((wake) => waiting.push(wake)),
     },
-    failed: (_, error) => assert.fail(String(error)),
+    failed: (_, error) => void failures.push(String(error)),
   })
   const pass = async (seconds: number) => {
     for (let at = 0; at < seconds; at++) {
@@ -628,9 +680,11 @@ test("an erasure that another server has left is carried out without a further e
   }
   await pass(18)
   isOurs = true
-  await pass(100)
-  await erasing.close()
+  await pass(12)
   const done = await house.served.registry.get("erasure", workspace.id, id)
-  assert.equal(done?.value.state, "done")
+  assert.equal(done?.value.state, "done", "five seconds after it has failed")
+  await pass(88)
+  await erasing.close()
+  assert.deepEqual(failures, ["Error: the disk fails"])
   assert.equal(asked, 5, "every five seconds, until nothing is open")
 })

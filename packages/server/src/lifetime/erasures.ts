@@ -258,7 +258,7 @@ function repeated(id: string, found: readonly Personal[], nowMs: number): Act {
   return { ...actOf(id, repeatAction), metadata, changes: [created("erasure", id, value)] }
 }
 
-/** Whether its last hold is released. */
+/** Whether its last hold is released. Of one that is placed meanwhile, the first part decides. */
 async function begin(parts: WorkingParts, workspace: Workspace, id: string): Promise<boolean> {
   const { value } = await required(parts.registry, "erasure", workspace.id, id)
   const { subject, scope } = value
@@ -267,13 +267,11 @@ async function begin(parts: WorkingParts, workspace: Workspace, id: string): Pro
   const found = await survey(parts, workspace.id, { subject, scope, upTo })
   const planned = await recordPlanned(parts, workspace, async () => {
     const document = await required(parts.registry, "erasure", workspace.id, id)
-    const state = await readState(parts.registry, workspace.id)
     const holds = await parts.holdsOn(workspace.id, subject, found.sequences)
     if (document.value.state !== "held" || holds.length > 0) return undefined
     const { holds: _, ...rest } = document.value
     const change = changed(document, { ...rest, state: "recording" })
-    const changes = [change, stateChange(state, state.value)]
-    return { ...actOf(id, "privacy.erasure.begin"), changes }
+    return { ...actOf(id, "privacy.erasure.begin"), changes: [change] }
   })
   if (planned !== undefined) parts.surveys.set(id, found)
   return planned !== undefined

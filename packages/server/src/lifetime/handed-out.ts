@@ -1,7 +1,6 @@
 // Finds the evidence packs, scoped tokens and exports that contained a person's content. They
 // cannot be recalled, so an erasure lists them.
 
-import { openEntry } from "../store/opened-entry.ts"
 import { every } from "../store/all-documents.ts"
 import type { Person, HandedOut, TokenBound } from "../store/documents.ts"
 import type { Journal, Registry } from "../store/store.ts"
@@ -108,12 +107,6 @@ async function exportsSince(
   if (!Number.isFinite(first)) return receipts
   for await (const sequences of sequencesOf(source, workspace, wanted))
     for await (const entries of entriesInBatches(source.journal, workspace, sequences))
-      for (const entry of entries)
-        if (entry !== undefined && isExport(openEntry(entry, [])?.content.action))
-          receipts.push(entry.receipt)
+      for (const entry of entries) if (entry !== undefined) receipts.push(entry.receipt)
   return receipts
-}
-
-function isExport(action: string | undefined): boolean {
-  return action !== undefined && exportActions.includes(action)
 }

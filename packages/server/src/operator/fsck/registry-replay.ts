@@ -231,8 +231,7 @@ function applyErasure(making: Making, { action, metadata }: RecordedAct): void {
   const { put, remove } = making
   const { scope, reason, reference, part, tokens } = metadata
   // The holds of that moment decide.
-  if (action === "privacy.erasure.request" || action === "privacy.erasure.begin")
-    putState(making, {})
+  if (action === "privacy.erasure.request") putState(making, {})
   switch (action) {
     case "privacy.erasure.request":
     case "privacy.erasure.repeat":
