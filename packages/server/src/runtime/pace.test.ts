@@ -26,11 +26,11 @@ function openPace() {
     assert.equal(await turn(), "", "there is a turn without a slice between two slices")
     return turn()
   }
-  return { work, slice, done }
+  return { work, slice, done, due }
 }
 
 test("one slice of work runs in every second turn, and waiting work takes turns", async () => {
-  const { work, slice, done } = openPace()
+  const { work, slice, done, due } = openPace()
   void work("a", 7, 4)
   void work("b", 4, 4)
   assert.deepEqual(done.splice(0).join(" "), "a1 a2 a3")
@@ -39,6 +39,7 @@ test("one slice of work runs in every second turn, and waiting work takes turns"
   assert.equal(await slice(), "a7")
   assert.equal(await slice(), "b4")
   assert.equal(await slice(), "")
+  assert.equal(due.length, 0, "nothing is scheduled where nothing waits")
 })
 
 test("senders take turns, with any number of waiting requests", async () => {

@@ -46,8 +46,8 @@ interface Question {
   readonly given: readonly unknown[]
 }
 
+/** What a thread sends after its first message, which says that it is ready. */
 type ThreadMessage<R = unknown> =
-  | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly answer: unknown }
   | { readonly kind: "error"; readonly id: number; readonly error: unknown }
   | {
@@ -95,7 +95,6 @@ export async function startThread<Q extends Questions, R = never>(
     closing = true
   }
   const hear = (told: ThreadMessage<R>) => {
-    if (told.kind === "ready") return
     if (told.kind === "report") {
       listener.onReport?.(told.report)
       return
@@ -238,7 +237,7 @@ export function answer<Q extends Questions, R = never>(
   port.on("message", (asked: readonly Question[]) => {
     for (const one of asked) void reply(one)
   })
-  tell({ kind: "ready" })
+  port.postMessage("ready")
   // The next start uses the compiled code, even if this process is killed.
   flushCompileCache()
   return (report) => tell({ kind: "report", report })

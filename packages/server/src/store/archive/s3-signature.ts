@@ -85,6 +85,5 @@ function hmac(key: Buffer, text: string): Buffer {
 }
 
 function byName([a]: readonly [string, string], [b]: readonly [string, string]): number {
-  if (a === b) return 0
   return a < b ? -1 : 1
 }
