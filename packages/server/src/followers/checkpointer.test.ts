@@ -13,6 +13,7 @@ import {
   encodeRecord,
   formatVkey,
   nodeInTile,
+  parseRecord,
   verifyInclusion,
   type Signer,
 } from "@tallystick/proof"
@@ -34,6 +35,7 @@ import type { Checkpoint } from "../store/index-state.ts"
 import type { Index, JournalReader } from "../store/store.ts"
 import { createCheckpointer, IntegrityError, type Checkpointer } from "./checkpointer.ts"
 import { followOnce } from "./follow.ts"
+import { recheckEntry } from "./recheck-entry.ts"
 import { createSigners } from "./signer.ts"
 
 const clock: Clock = { now: () => 1_800_000_000_000, elapsed: () => 0, sleep: async () => {} }
@@ -634,3 +636,27 @@ test("of two processes that follow one workspace, the slower one continues at th
 function rowsOf(entries: readonly Stored[]): readonly LinkedRows[] {
   return entries.length === 0 ? [] : [linkRows(entries)]
 }
+
+test("another entry that fits its place is found by the next one's link, or by the signed tree", async () => {
+  const house = await openHouse(3)
+  const checkpointer = house.checkpointer(memoryHeads())
+  await followAll(house.journal, checkpointer)
+  const parts = { ...house, isGenuine: async () => true }
+  /** As if this entry had been recorded a millisecond later. */
+  const moved = (sequence: number) => ({
+    ...house.journal,
+    at: async (...asked: Parameters<JournalReader["at"]>) =>
+      (await house.journal.at(...asked)).map((entry) => {
+        const fields = entry?.sequence === sequence ? parseRecord(entry.record) : undefined
+        if (entry === undefined || fields === undefined) return entry
+        return { ...entry, record: encodeRecord({ ...fields, timeMs: fields.timeMs + 1 }) }
+      }),
+  })
+  const look = (sequence: number) =>
+    recheckEntry({ ...parts, journal: moved(sequence) }, house.acme, sequence)
+  assert.equal(await recheckEntry(parts, house.acme, 2), undefined)
+  assert.equal(await look(2), "entry 2: the next entry links to another hash")
+  await checkpointer.sign("acme")
+  assert.equal(await recheckEntry(parts, house.acme, 3), undefined)
+  assert.equal(await look(3), "entry 3: it is not the one that was signed")
+})

@@ -56,29 +56,21 @@ export async function stillThere(
   const found: Personal[] = []
   for (const epoch of epochsOf(workspace))
     for (const { bodies, fields } of blocks.filter(({ origin }) => origin === epoch.origin)) {
-      const isBody = new Map(bodies.map(({ index, hash }) => [index, hash]))
-      const wanted = [
-        ...bodies.map(({ index }) => ({ index, digests: [] as readonly string[] })),
-        ...fields.filter(({ index }) => !isBody.has(index)),
-      ]
-      const sequences = wanted.map(({ index }) => epoch.before + index + 1)
+      const wanted: readonly Wanted[] = [...bodies, ...fields]
+      const sequences = wanted.map(({ index = 0 }) => epoch.before + index + 1)
       let place = 0
       for await (const entries of entriesInBatches(journal, workspace.id, sequences))
         for (const entry of entries) {
-          const { index, digests } = wanted[place++] ?? { index: 0, digests: [] }
-          const one = entry && leftOf(entry, isBody.get(index), digests)
-          if (one !== undefined && one.sequence <= (epoch.end ?? Infinity)) found.push(one)
+          const asked = wanted[place++]
+          const one = entry && leftOf(entry, asked)
+          if (one !== undefined) found.push(one)
         }
     }
   return found.toSorted((one, other) => one.sequence - other.sequence)
 }
 
-/** After a loss, another entry may have taken this place; its hash differs. */
-function leftOf(
-  entry: Stored,
-  hash: string | undefined,
-  digests: readonly string[],
-): Personal | undefined {
+/** After a loss, another entry may have taken this place; its hash and its digests differ. */
+function leftOf(entry: Stored, { hash, digests = [] }: Wanted = {}): Personal | undefined {
   const { sequence, record, body } = entry
   const isBody = hash !== undefined
   const own = disclosuresOf(entry).map(disclosureDigest)
@@ -93,6 +85,7 @@ function leftOf(
 
 type Body = ErasedBlock["bodies"][number]
 type Fields = ErasedBlock["fields"][number]
+type Wanted = Partial<Body & Fields>
 
 function upTo(first: number, last: number): readonly number[] {
   return Array.from({ length: last - first + 1 }, (_, at) => first + at)

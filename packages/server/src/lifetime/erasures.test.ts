@@ -601,10 +601,17 @@ test("a copy from before an erasure also loses the person in documents", async (
     index: entry.sequence - 1,
     digests: disclosuresFor(entry, "target").map((one) => digest(one, sha256)),
   }))
-  const bodies = [{ index: 1, hash: toBase64(eventHash(token.record, sha256)) }]
+  // At the first place, another entry stands here.
+  const hash = toBase64(eventHash(token.record, sha256))
+  const bodies = [0, 1].map((index) => ({ index, hash }))
   const [{ origin }] = epochsOf(workspace)
   await house.erasures.repeat(workspace, "era_1", [{ origin, id: "era_1", bodies, fields }])
   assert.deepEqual(await left(), nothingLeft)
+  const stored = await house.served.journal.at(workspace.id, [1, 2])
+  assert.deepEqual(
+    stored.map((entry) => entry?.body === undefined),
+    [false, true],
+  )
 })
 
 test("another process recognises destroyed fields, even with cached documents", async () => {
