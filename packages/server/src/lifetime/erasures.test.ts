@@ -527,11 +527,14 @@ test("what was handed out is complete: with exports made while content was being
   const tokens = createTokens({ ...house.parts, rootKeys: ["a root key"] })
   const bound = { type: "activity", projectId: "core", subject } as const
   const { document } = await tokens.create(by, workspace, bound, {})
+  const { receipt } = await house.entry(1)
+  const shown = await tokens.create(by, workspace, { type: "receipt", receipt }, {})
   const { asked: requested, done } = await house.erase({ id: ada.id }, "entries")
-  assert.deepEqual(requested.handedOut.tokens, [document.id])
+  const given = [shown.document.id, document.id]
+  assert.deepEqual(requested.handedOut.tokens, given)
   const registry = house.served.registry
   assert.equal(await registry.get("token", workspace.id, document.id), undefined)
-  const out = { packs: [], tokens: [document.id], exports: receipts, more: 0 }
+  const out = { packs: [], tokens: given, exports: receipts, more: 0 }
   assert.deepEqual([done.handedOut, receipts.length], [out, 1])
 })
 

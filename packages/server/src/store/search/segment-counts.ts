@@ -1,7 +1,7 @@
 // Counts the matches in a segment, by time and by the values of a field. Counts of several segments
 // are added up.
 
-import { isoTime } from "../../clock.ts"
+import { dayMs, isoTime } from "../../clock.ts"
 import { LedgerError } from "../../error.ts"
 import { owners } from "./key-groups.ts"
 import { NumberSet } from "./number-set.ts"
@@ -115,8 +115,6 @@ function* addDays(segment: Segment, { entries }: SegmentMatches, all: Counts): S
   for (const [day, count] of days)
     if (!Number.isNaN(day)) all.set(isoTime(day * dayMs).split("T", 1)[0] ?? "", [count])
 }
-
-const dayMs = 24 * 60 * 60 * 1000
 
 /** For each entry, the index of its lane or project in `groups`. */
 function* groupsIn(
