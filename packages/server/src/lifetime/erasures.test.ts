@@ -416,11 +416,13 @@ test("a start that cannot finish an erasure because of a damaged entry says whic
     const { id } = await house.erasures.request(by, workspace, request)
     const { origin } = epochsOf(workspace)[0]
     const block = { origin, id, bodies: [], fields: [{ index: 0, digests: ["some"] }] }
+    const blocks = [{ ...block, id: "era_of_others" }, block]
     const parts = { store: house.served, registry, erasures: house.erasures }
-    const start = eraseAgain({ ...parts, path: "erasures", blocks: [block], readOnly: undefined })
+    const start = eraseAgain({ ...parts, path: "erasures", blocks, readOnly: undefined })
     await assert.rejects(start, (error) => {
       return error instanceof StartError && /entry 4 is damaged/.test(error.message)
     })
+    assert.equal(await registry.get("erasure", acme, "era_of_others"), undefined)
   }
 })
 

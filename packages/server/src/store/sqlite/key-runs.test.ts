@@ -88,6 +88,8 @@ test("the tail has the entries after the last settled run, and reports a run onc
     })
   assert.deepEqual([tail.lastN(), tail.settledN(), tail.due()], [0, 0, undefined])
   for (const n of [1, 2, runEntries]) add(n)
+  // The workspace of this one is lost.
+  tail.add({ n: 3, workspace: "", sequence: 1, receipt: "", idem: idemOf("1") })
   assert.equal(tail.due(), undefined)
   add(runEntries + 1)
   assert.equal(tail.due(), 0)
