@@ -307,8 +307,7 @@ function checkContent(
     counts.missing.addBody(sequence)
     return shown.length > 0 ? "disclosures" : undefined
   }
-  if (!line.body.isWellFormed() || !commitsTo(record, line.salt, utf8(line.body), hash))
-    return "content"
+  if (!commitsTo(record, line.salt, utf8(line.body), hash)) return "content"
   const body = parseBody(line.body, workspaceId)
   if (typeof body === "string") return "content"
   const opened = openBody(body, shown, hash)
