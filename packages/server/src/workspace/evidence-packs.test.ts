@@ -238,6 +238,16 @@ test("if no checkpoint covers the entries in time, no pack is made and nothing i
   await house.finish()
 })
 
+test("no pack is made with an entry that its maker may not see, however it was found", async () => {
+  const house = await openHouse(3)
+  const scoped = { kind: "api-key", id: "k", workspace: "acme", scopes: ["read"] } as const
+  const maker = { ...scoped, projectIds: ["another"] }
+  const request = { title: "Evidence", find: async () => [3] }
+  await assert.rejects(house.packs.create(maker, house.acme, request), /may not see/)
+  assert.deepEqual(await house.acts(), [])
+  await house.finish()
+})
+
 test("a changed entry can be neither packed nor downloaded, and ends a download that has begun", async () => {
   let changed = 0
   const house = await openHouse(5, {
