@@ -23,7 +23,7 @@ export function clientAddress(trustProxy: boolean | readonly string[]): ClientAd
 }
 
 /** Some proxies add the port to an address, and brackets to one of IPv6. */
-export function withoutPort(named: string): string {
+function withoutPort(named: string): string {
   const [, inner, bare] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(named) ?? []
   return inner ?? bare ?? named
 }

@@ -5,7 +5,6 @@ import type { Clock } from "../clock.ts"
 import { LedgerError } from "../error.ts"
 import type { Limits } from "../limits.ts"
 import { createLru } from "../runtime/lru-cache.ts"
-import { withoutPort } from "./client-address.ts"
 
 export interface Rate {
   /** Counts one. Throws `rate_limited` if the bucket is empty. */
@@ -94,8 +93,7 @@ export function createRate(
 }
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address, which are one subscriber. */
-export function networkOf(named: string): string {
-  const address = withoutPort(named)
+export function networkOf(address: string): string {
   if (isIPv4(address)) return address
   // A proxy may send anything. All texts that are no address share one bucket.
   if (!isIPv6(address)) return "none"
