@@ -142,3 +142,14 @@ test("an entry of a later epoch counts once among exported lines, with its genes
   assert.equal(verdictOf(entry, whole), "genuine")
   assert.equal(verdictOf(bare, whole), "refuted")
 })
+
+test("the last line of an export says how many of its entries are broken", () => {
+  const line = utf8(`${JSON.stringify({ hash: "", sequence: 1, integrity: "broken" })}\n`)
+  const said = { count: 1, sequence: 1, sha256: toHex(sha256(line)) }
+  const reasonOf = (broken: number) => {
+    const end = utf8(`${JSON.stringify({ end: { ...said, broken } })}\n`)
+    return examineFile(Uint8Array.of(...line, ...end), { trustedKeys: [], geneses: [] })[0]?.reason
+  }
+  assert.match(reasonOf(1) ?? "", /has no proof/)
+  assert.match(reasonOf(0) ?? "", /^end does not hold, in broken: expected 1, found 0/)
+})

@@ -65,7 +65,11 @@ function receiptOf(index: number): string {
   return `rcp_${String(index).padStart(36, "0")}`
 }
 
-function bodyOf(index: number): { body: JsonObject; disclosures: readonly string[] } {
+function bodyOf(index: number): {
+  body: JsonObject
+  disclosures: readonly string[]
+  kind?: Kind
+} {
   const email = disclosure(new Uint8Array(16).fill(index % 256), "email", `ada${index}@example.com`)
   const body: JsonObject = {
     v: 1,
@@ -165,8 +169,8 @@ function makePack(making: Making): Files {
   } = making
   const ledger = createLedger()
   for (let index = 0; index < count; index++) {
-    const { body, disclosures } = say(index)
-    ledger.append("event", body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
+    const { body, disclosures, kind = "event" } = say(index)
+    ledger.append(kind, body, disclosures, index === unlinked ? new Uint8Array(32) : undefined)
   }
   const files = contentOf(
     ledger,
@@ -461,6 +465,18 @@ test("a disclosure may be missing, as after an erasure, and counts as withheld",
   files.delete(path)
   const all = verifyPack(zip(files), trusting)
   assert.deepEqual([all.verdict, all.withheld], ["genuine", 3])
+})
+
+test("a missing disclosure counts as erased if an entry of the pack says so", () => {
+  const fields = [{ sequence: 1, digests: bodyOf(0).disclosures.map((text) => digest(text)) }]
+  const erasure = { body: { ...bodyOf(2).body, metadata: { fields } }, disclosures: [] } as const
+  const files = makePack({
+    count: 3,
+    say: (index) => (index === 2 ? { ...erasure, kind: "erasure" } : bodyOf(index)),
+  })
+  files.delete(disclosuresPath(0))
+  const { verdict, withheld, erasedFields } = verifyPack(zip(files), trusting)
+  assert.deepEqual([verdict, withheld, erasedFields], ["genuine", 2, 1])
 })
 
 /** Replaces text in a file, which must have it. */
