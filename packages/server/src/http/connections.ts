@@ -213,8 +213,7 @@ export class Connections {
       return this.#write(socket, refusal)
     // A complete request is being handled, and these bytes came after it. The client would take
     // this refusal for the answer to that request, which may have been recorded.
-    if (last.req.complete && !last.writableFinished)
-      return void last.once("close", () => socket.destroy())
+    if (last.req.complete) return void last.once("close", () => socket.destroy())
     if (last.headersSent || this.#pipelined.has(last)) return void socket.destroy()
     this.#write(socket, refusal)
   }
