@@ -4,6 +4,7 @@ import {
   formatDestroyed,
   readDestroyed,
   type Destroyed,
+  type Json,
   type SequenceRange,
 } from "@tallystick/proof"
 import {
@@ -146,6 +147,20 @@ test("an entry records what it destroys, and a malformed record explains nothing
     {},
   ])
     assert.equal(readDestroyed("retention", 9, { metadata: { bodies } }), undefined)
+  const fieldsOf = (sequence: number) => ({ sequence, digests: ["x"] })
+  const four = fieldsOf(4)
+  const malformed: readonly Json[] = [
+    [fieldsOf(2.5)],
+    [four, fieldsOf(2)],
+    [four, four],
+    [{ ...four, digests: [] }],
+    [{ ...four, digests: ["x", 1] }],
+    [{ ...four, digests: "x" }],
+    [null],
+    four,
+  ]
+  for (const fields of malformed)
+    assert.equal(readDestroyed("erasure", 9, { metadata: { fields } }), undefined)
 })
 
 function expired(bodies: Destroyed["bodies"]): Destroyed {
