@@ -32,6 +32,5 @@ tallystick verify receipt.json --key '&lt;the key of this ledger that you noted&
 }
 
 function party({ id, name, email, type }: Party): Html {
-  const beside = [name, email, name ?? email ?? type].find((text) => text !== undefined)
-  return tag`<code>${printable(id)}</code> ${printable(beside ?? "")}`
+  return tag`<code>${printable(id)}</code> ${printable(name ?? email ?? type ?? "")}`
 }

@@ -109,10 +109,7 @@ export function createPolicies(parts: AdminParts): Policies {
 
     async list(workspace, projectId, before = Infinity, limit, pace) {
       const first = Math.min(before - 1, await newestOf(workspace, projectId))
-      const versions = Array.from(
-        { length: Math.max(Math.min(limit, first), 0) },
-        (_, at) => first - at,
-      )
+      const versions = Array.from({ length: Math.min(limit, first) }, (_, at) => first - at)
       const found: Document<"policy">[] = []
       let bytes = 0
       for (const version of versions) {

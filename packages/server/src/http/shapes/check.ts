@@ -205,7 +205,7 @@ function textPasses({
 /** The end of a sentence that says what a value must be. */
 function ruleOf(rules: Rules, value: unknown): string {
   if (
-    (value === undefined || value === "" || typeof value !== "string") &&
+    (value === "" || typeof value !== "string") &&
     rules.type === "string" &&
     rules.minLength === 1
   )

@@ -14,7 +14,7 @@ const none: RawQuery = Object.freeze({})
 /** Reads the part after the question mark of a request target with valid percent escapes. */
 export function parseQuery(target: string): RawQuery {
   const mark = target.indexOf("?")
-  if (mark === -1 || mark === target.length - 1) return none
+  if (mark === -1) return none
   const query: Record<string, string> = Object.create(null) as Record<string, string> // an object without inherited names
   const pairs = target.slice(mark + 1).split("&")
   if (pairs.length > pairsMax)
