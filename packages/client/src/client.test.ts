@@ -577,6 +577,7 @@ test("null, and a value in the place of another, are refused by name, and nothin
     [options, () => events.export("acme", {}, none)],
     [options, () => receipts.verify("acme", "rcp_1", none)],
     [options, () => packs.verify("acme", "pack_1", none)],
+    [options, () => packs.download("acme", "pack_1", none)],
     [options, () => log.checkpoint("acme", none)],
     [options, () => log.vkey("acme", none)],
     [options, () => log.keys("acme", none)],
@@ -754,6 +755,10 @@ test("what is undefined is as if it were absent, in options and in what is sent"
   const { client, waits } = network([problem(503, "overloaded"), json(200, {})], options)
   await client.service.limits({ waitMs: undefined })
   assert.deepEqual(waits, [50])
+  // A pack has more time than other calls.
+  const slow = network([problem(503, "overloaded"), json(201, {})], { timeoutMs: 10 })
+  const unset = { attemptTimeoutMs, timeoutMs: undefined }
+  await slow.client.packs.create("acme", { title: "Evidence", receiptIds: [] }, unset)
   const writing = network([json(202, { receipt: "rcp_1" })])
   // Its type allows it also with exactOptionalPropertyTypes, which this project has.
   const actor = { id: "usr_1", type: "user", email: undefined }

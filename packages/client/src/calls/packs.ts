@@ -1,6 +1,6 @@
-import { verifyPack, type PackVerdict } from "@tallystick/proof"
+import { definedOf, verifyPack, type PackVerdict } from "@tallystick/proof"
 import { path, type Call } from "../call.ts"
-import type { CallOptions } from "../exchange.ts"
+import { callOptionsOf, type CallOptions } from "../exchange.ts"
 import { objectOf, type Given, type Optional } from "../given.ts"
 import { vkeysOf } from "../trusted-keys.ts"
 import { listing } from "../listing.ts"
@@ -15,23 +15,27 @@ import type {
 import type { VerifyOptions } from "./receipts.ts"
 
 /** Making and downloading a pack of ten thousand entries takes a while. */
-const patient: CallOptions = { timeoutMs: 600_000, attemptTimeoutMs: 300_000 }
+function patient(options: CallOptions | undefined): CallOptions {
+  const given = definedOf(callOptionsOf(options))
+  return { timeoutMs: 600_000, attemptTimeoutMs: 300_000, ...given }
+}
 
 export function packCalls(call: Call, usualKeys: readonly string[]) {
-  const download = (
+  const download = async (
     workspaceId: string,
     packId: string,
     options?: CallOptions,
   ): Promise<Uint8Array> =>
-    call.bytes(downloadPath(workspaceId, packId), {}, { ...patient, ...options })
+    await call.bytes(downloadPath(workspaceId, packId), {}, patient(options))
   const lists = listing(call, "evidence-packs", (page: PackList) => page.packs)
   return Object.assign(lists, {
     /** Makes a pack of entries, which can be verified without the service. */
-    create: (workspaceId: string, pack: Given<NewPack>, options?: CallOptions): Promise<Pack> =>
-      call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, {
-        ...patient,
-        ...options,
-      }),
+    create: async (
+      workspaceId: string,
+      pack: Given<NewPack>,
+      options?: CallOptions,
+    ): Promise<Pack> =>
+      await call.post(path`/v1/workspaces/${workspaceId}/evidence-packs`, pack, patient(options)),
 
     /** The data about a pack, without its content. */
     get: (workspaceId: string, packId: string, options?: CallOptions): Promise<Pack> =>
@@ -54,12 +58,12 @@ export function packCalls(call: Call, usualKeys: readonly string[]) {
     download,
 
     /** The pack as JSON. */
-    downloadJson: (
+    downloadJson: async (
       workspaceId: string,
       packId: string,
       options?: CallOptions,
     ): Promise<PackDownload> =>
-      call.get(downloadPath(workspaceId, packId), { format: "json" }, { ...patient, ...options }),
+      await call.get(downloadPath(workspaceId, packId), { format: "json" }, patient(options)),
 
     /** Downloads a pack and checks it here, from its bytes alone, and that it is this pack. */
     verify: async (
