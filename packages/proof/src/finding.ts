@@ -156,19 +156,16 @@ function ofPage(
     return [refuted("page", fault("page", wrong, expected, found)), ...entries]
   }
   const misplaced = firstMisplaced(entries, events)
-  if (misplaced === undefined) return entries
+  if (misplaced < 0) return entries
   const reason = `page does not hold, in events[${misplaced}]: entries must come once each, newest first`
   return [refuted("page", reason), ...entries]
 }
 
 /**
- * The first misplaced entry. Indexes must descend within a ledger, and shown sequences across its
- * epochs. An entry without a record has no place.
+ * The first misplaced entry, or -1. Indexes must descend within a ledger, and shown sequences across
+ * its epochs. An entry without a record has no place.
  */
-function firstMisplaced(
-  entries: readonly Finding[],
-  events: readonly unknown[],
-): number | undefined {
+function firstMisplaced(entries: readonly Finding[], events: readonly unknown[]): number {
   const lowest = new Map<unknown, number>()
   const descends = (of: unknown, place: unknown): boolean => {
     if (typeof place !== "number") return true
@@ -176,12 +173,11 @@ function firstMisplaced(
     lowest.set(of, place)
     return isBelow
   }
-  const at = entries.findIndex(({ facts: { ledger, index } }, number) => {
+  return entries.findIndex(({ facts: { ledger, index } }, number) => {
     const event = events[number]
     const sequence = ledger !== undefined && isObject(event) ? event["sequence"] : undefined
     return !descends(ledger, index) || !descends("sequence", sequence)
   })
-  return at < 0 ? undefined : at
 }
 
 /**

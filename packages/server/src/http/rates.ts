@@ -74,13 +74,10 @@ export function createRate(
     take(name) {
       const bucket = fill(bucketOf(name))
       if (bucket.left < 1) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((1 - bucket.left) / perMs / 1000))
         throw new LedgerError(
           "rate_limited",
           `there were too many ${of}; ${perMinute} a minute are allowed`,
-          {
-            retryAfterSeconds,
-          },
+          { retryAfterSeconds: Math.ceil((1 - bucket.left) / perMs / 1000) },
         )
       }
       bucket.left -= 1
