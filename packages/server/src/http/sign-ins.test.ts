@@ -82,6 +82,22 @@ test("unknown networks share their places fairly, and attempts for one name do n
   assert.equal(outcomes.get("another"), "login_failed", "it was looked at")
 })
 
+test("two attempts for one name may be under way, however many have ended", async () => {
+  const { attempt, end, under } = openSignIns()
+  let network = 0
+  const begin = (attempts: number): void => {
+    for (let at = 0; at < attempts; at++) attempt(`198.51.100.${++network}`, "victim@example.com")
+  }
+  for (let round = 0; round < 3; round++) {
+    begin(3)
+    await end(false)
+    begin(2)
+    let left = 0
+    for (; under().length > 0; left++) await end(false)
+    assert.equal(left, 2)
+  }
+})
+
 test("the password of a client that has left is not checked", async () => {
   const { attempt, end, soon, outcomes, under } = openSignIns()
   const leaving = new AbortController()
