@@ -69,7 +69,7 @@ export function definedOf<T extends object>(value: T): Defined<T> {
  * Whether an unknown value equals this JSON, in any order of members. Looks no deeper than `json`
  * does.
  */
-export function equalJson(json: Json, value: unknown): boolean {
+export function equalJson(json: Json | undefined, value: unknown): boolean {
   if (typeof json !== "object" || json === null) return json === value
   if (typeof value !== "object" || value === null || Array.isArray(json) !== Array.isArray(value))
     return false
@@ -79,7 +79,7 @@ export function equalJson(json: Json, value: unknown): boolean {
   const [a, b] = [json as JsonObject, value as Record<string, unknown>]
   return (
     names.length === Object.keys(b).length &&
-    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name] as Json, b[name]))
+    names.every((name) => Object.hasOwn(b, name) && equalJson(a[name], b[name]))
   )
 }
 
@@ -89,8 +89,7 @@ export function equalJson(json: Json, value: unknown): boolean {
  */
 function equalItems(items: readonly Json[], values: readonly unknown[]): boolean {
   if (items.length !== values.length) return false
-  for (let at = 0; at < items.length; at++)
-    if (!equalJson(items[at] as Json, values[at])) return false
+  for (let at = 0; at < items.length; at++) if (!equalJson(items[at], values[at])) return false
   return true
 }
 

@@ -47,11 +47,10 @@ const writerFields = fieldsWith("from", "writer")
  * of a consent.
  */
 export const sameRequest: SameRequest = (kind, recorded, asked) =>
-  writerFields.every((name) => {
-    const value: Json | undefined = recorded[name]
-    if (kind === "consent" && name === "occurredAt") return true
-    return value === undefined ? asked[name] === undefined : equalJson(value, asked[name])
-  })
+  writerFields.every(
+    (name) =>
+      (kind === "consent" && name === "occurredAt") || equalJson(recorded[name], asked[name]),
+  )
 
 /**
  * The new request, reduced to the parts that the recorded one still has. The recorded one's sealed
