@@ -2,7 +2,7 @@ import assert from "node:assert/strict"
 import { createHash, randomBytes } from "node:crypto"
 import test from "node:test"
 import type { Content } from "../store/opened-entry.ts"
-import { idemOf, sameRequest } from "./idempotency.ts"
+import { idemOf, sameRequest, withoutErased } from "./idempotency.ts"
 
 const recorded: Content = {
   id: "evt_1",
@@ -89,4 +89,26 @@ test("context headers and the order of members do not make another request", () 
     true,
     "we date a consent",
   )
+})
+
+test("what was erased of a recorded request is not compared, and all else is", () => {
+  const digest = "A".repeat(43)
+  const asked: Content = {
+    ...recorded,
+    actor: { ...recorded.actor, name: "Ada" },
+    target: { ...recorded.target, name: "Invoice 9" },
+    metadata: { ...recorded.metadata, note: "paid" },
+  }
+  const sealed = { _sd: [digest] }
+  for (const [part, body] of [
+    ["actor", { actor: sealed, metadata: {} }],
+    ["target", { target: sealed, metadata: {} }],
+    ["metadata", { metadata: sealed }],
+    ["metadata", sealed],
+  ] as const) {
+    const left = withoutErased(asked, recorded, Buffer.from(JSON.stringify(body)), [digest])
+    assert.deepEqual(left, { ...asked, [part]: recorded[part] })
+  }
+  const withoutContext = Buffer.from(JSON.stringify({ ...sealed, metadata: {} }))
+  assert.deepEqual(withoutErased(asked, recorded, withoutContext, [digest]), asked)
 })

@@ -114,4 +114,10 @@ test("a changed body, a changed record, a gap and a missing end are each found",
       name,
     )
   }
+  const head = (await journal.head("acme")) ?? assert.fail()
+  const another = async () => ({ ...head, hash: flipped(head.hash, 0) })
+  assert.match(
+    (await recheck(checked({ ...journal, head: another }), acme, 3)) ?? "nothing was found",
+    /has another hash than its last entry, 5/,
+  )
 })
