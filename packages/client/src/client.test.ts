@@ -749,6 +749,27 @@ test("names of members arrive as they were sent", async () => {
   assert.deepEqual(followed, sent)
 })
 
+test("a feed that is cut is followed again from there, after a wait", async () => {
+  const headers = { "content-type": "text/event-stream" }
+  const feeds = [1, 2].map(
+    (id) => new Response(`id: ${id}\nevent: entry\ndata: {"sequence":${id}}\n\n`, { headers }),
+  )
+  const { client, sent, waits } = network(feeds)
+  const seen: number[] = []
+  for await (const { sequence } of client.events.follow("acme", {}, { attemptTimeoutMs }))
+    if (seen.push(sequence) === 2) break
+  assert.deepEqual(seen, [1, 2])
+  assert.deepEqual(
+    sent.map((request) => request.headers.get("last-event-id")),
+    ["0", "1"],
+  )
+  const silence = 45_000
+  assert.deepEqual(
+    waits.filter((ms) => ms !== silence),
+    [500],
+  )
+})
+
 test("what is undefined is as if it were absent, in options and in what is sent", async () => {
   // Types allow it without exactOptionalPropertyTypes.
   const options = { timeoutMs: undefined, retriesMax: undefined } as object

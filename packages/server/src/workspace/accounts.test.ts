@@ -423,6 +423,11 @@ test("an account without workspaces is deleted, an incomplete one is made anew, 
   const later = await invite()
   assert.equal(later.document.id, document.id)
   const again = await house.accounts.setUp({ token: later.token, password: "of another person" })
+  await assert.rejects(
+    house.members.inviteAgain(instance, acme, document.id),
+    hasCode("conflict"),
+    "it has accepted",
+  )
   assert.equal(await sessions.recognise(bob.token, "acme"), undefined)
   assert.equal((await sessions.recognise(again.token, "acme"))?.role, "viewer")
   await assert.rejects(house.accounts.signIn("bob@example.com", password), hasCode("login_failed"))
