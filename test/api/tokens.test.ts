@@ -344,6 +344,25 @@ test("an evidence token opens the receipts of its pack in clear, and no other", 
   ])
 })
 
+test("an evidence token opens no entry of another workspace that has the sequence of one of its pack", async () => {
+  const written = async () => {
+    const workspace = await makeWorkspace(service)
+    const ask = `${workspace.path}/receipts/${(await writeEvent(workspace)).receipt}`
+    const { entry, receipt } = (await workspace.reader.get(ask)).json()
+    return { ...workspace, ask, receipt: receipt.receipt, sequence: entry.sequence }
+  }
+  const [packed, foreign] = [await written(), await written()]
+  assert.equal(packed.sequence, foreign.sequence)
+  const path = `${packed.path}/evidence-packs`
+  const { packId } = await make(root, path, { title: "for them", receiptIds: [packed.receipt] })
+  const { token } = await make(packed.reader, `${path}/${packId}/token`, {})
+  const as = service.client(token)
+  await expectRows([
+    { as, ask: `GET ${packed.ask}`, gets: 200, has: personal },
+    { as, ask: `GET ${foreign.ask}`, gets: "403 workspace_forbidden", hasNot: personal },
+  ])
+})
+
 test("policy and activity tokens open no receipt that is not public", async () => {
   const tokens = [
     await mint(acme.reader, "published-policy"),
