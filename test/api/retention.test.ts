@@ -111,6 +111,7 @@ test("expired content is destroyed unless a hold keeps it, and stays provable", 
     entries: 0,
     held: 1,
   })
+  assert.equal((await root.patch(path, other)).status, 409, "the held one would expire later")
 
   const list = async (query: string) =>
     (await viewer.get(`${path}/events?storage=all&${query}`)).json()
