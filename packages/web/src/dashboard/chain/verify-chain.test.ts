@@ -125,6 +125,36 @@ test("a chain holds as a whole, and in ranges", async () => {
   })
 })
 
+test("an altered record is named by each check that reads it, and by no other", async () => {
+  const [ledgers, previousHashAt, bodyHashAt] = [[former, newest], 54, 86]
+  for (let sequence = 1; sequence <= 9; sequence++) {
+    const [epoch, index] = sequence <= 5 ? [1, sequence - 1] : [2, sequence - 6]
+    const from = (at: number): ReadLog => {
+      const record = Uint8Array.from(ledgers[epoch - 1]?.records[index] ?? assert.fail())
+      record[at] = 255 - (record[at] ?? 0)
+      const altered = ledgers.map((ledger, each) =>
+        each + 1 === epoch ? { ...ledger, records: ledger.records.with(index, record) } : ledger,
+      )
+      // The tiles are genuine.
+      return (of, path) => logOf(path.startsWith("records") ? altered : ledgers)(of, path)
+    }
+    const isLast = sequence === 5 || sequence === 9
+    const next = isLast ? { what: "root", sequence } : { what: "link", sequence: sequence + 1 }
+    for (const [at, range, named] of [
+      [previousHashAt, undefined, { what: "link", sequence }],
+      [bodyHashAt, undefined, next],
+      [bodyHashAt, { from: sequence, to: sequence }, { what: "root", sequence }],
+    ] as const) {
+      const found = await check(ledgers, range && { range }, from(at))
+      assert.partialDeepStrictEqual(found, { holds: false, ...named })
+    }
+    // The first entry of the newest ledger is read for the former ones, too.
+    if (sequence === 1 || sequence === 6) continue
+    const range = { from: 1, to: sequence - 1 }
+    assert.equal((await check(ledgers, { range }, from(bodyHashAt))).holds, true)
+  }
+})
+
 test("a range without a signed entry is not found to hold", async () => {
   await assert.rejects(check([former, newest], { range: { from: 10, to: 20 } }), /no signed entry/)
 })
