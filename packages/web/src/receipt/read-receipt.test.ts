@@ -22,28 +22,34 @@ function readingOf(event: ListedEntry, keys = trusted, nowMs = 0): ReceiptReadin
   return readReceipt(JSON.stringify({ entry, proof, disclosures }), keys, nowMs)
 }
 
+const statesOf = ({ checks }: ReceiptReading): string => checks.map(({ state }) => state).join(" ")
+
 test("what was recorded is shown from the hashed content alone", () => {
   const genuine = readingOf(genuineEntry)
   assert.deepEqual([genuine.outcome, genuine.content.action], ["genuine", genuineEntry.action])
-  for (const [event, keys, outcome] of [
-    [withoutBody(), trusted, "gone"],
-    [withoutBody(), [], "unconfirmed"],
-    [withoutBody({}, false), trusted, "pending"],
+  assert.equal(statesOf(genuine), "intact intact intact intact intact")
+  for (const [event, keys, outcome, states] of [
+    [withoutBody(), trusted, "gone", "undone intact intact intact intact"],
+    [withoutBody(), [], "unconfirmed", "undone intact intact intact attention"],
+    [withoutBody({}, false), trusted, "pending", "undone intact undone undone undone"],
   ] as const) {
-    const { content, ...reading } = readingOf(event, [...keys])
-    assert.deepEqual([reading.outcome, content.action, content.actor], [outcome, undefined, {}])
+    const reading = readingOf(event, [...keys])
+    const { action, actor } = reading.content
+    assert.deepEqual([reading.outcome, action, actor], [outcome, undefined, {}])
+    assert.equal(statesOf(reading), states)
   }
 })
 
 test("what a receipt only claims is shown where it is not genuine, or has nothing to compute from", () => {
   const forged = { ...genuineEntry, action: "billing.invoice.reject" }
   const { proof: _, ...bare } = forged
-  for (const [event, outcome] of [
-    [forged, "broken"],
-    [bare, "unproven"],
+  for (const [event, outcome, states] of [
+    [forged, "broken", "broken undone undone undone undone"],
+    [bare, "unproven", "undone undone undone undone undone"],
   ] as const) {
-    const { content, ...reading } = readingOf(event)
-    assert.deepEqual([reading.outcome, content.action], [outcome, forged.action])
+    const reading = readingOf(event)
+    assert.deepEqual([reading.outcome, reading.content.action], [outcome, forged.action])
+    assert.equal(statesOf(reading), states)
   }
 })
 
