@@ -56,7 +56,7 @@ export async function askJson<Value>(url: URL, asking: Asking = {}): Promise<Tol
   try {
     const text = await answer.value.text()
     // JSON.parse would mix up names of members at times.
-    const value = text === "" ? undefined : parseJson(text)
+    const value = parseJson(text)
     if (text === "" || value !== undefined) return { ok: true, value: value as Value } // the API's answer
   } catch (error) {
     if (asking.signal?.aborted) throw error
