@@ -63,13 +63,11 @@ export function createProofs(
 
 /** As `nodeInTile`, with the subtrees of the tiles that were used last. A tile may not change. */
 export function createTileNodes(): NodeInTile {
-  const inner = new Map<Uint8Array, Uint8Array>()
+  const inner = createLru<Uint8Array, Uint8Array>(innerTilesMax)
   return (tile, start, count) => {
-    const nodes = inner.get(tile) ?? subtreesOf(tile)
-    inner.delete(tile)
-    inner.set(tile, nodes)
-    if (inner.size > innerTilesMax)
-      for (const [oldest] of inner.entries().take(1)) inner.delete(oldest)
+    const known = inner.get(tile)
+    const nodes = known ?? subtreesOf(tile)
+    if (known === undefined) inner.set(tile, nodes)
     const at = (tileWidth / count + start / count) * hashBytes
     const isWhole = (start + count) * hashBytes <= tile.length
     return isWhole

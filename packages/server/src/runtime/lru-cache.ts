@@ -1,26 +1,26 @@
 // A cache that evicts the least recently used values.
 
-export interface Lru<V> {
-  get(key: string): V | undefined
-  set(key: string, value: V): void
-  delete(key: string): void
+export interface Lru<V, K = string> {
+  get(key: K): V | undefined
+  set(key: K, value: V): void
+  delete(key: K): void
   /** The least recently used first. Values that are looked at so do not count as used. */
-  entries(): Iterable<readonly [string, V]>
+  entries(): Iterable<readonly [K, V]>
 }
 
 /**
  * `most` is the largest total weight. By default each value weighs 1. `gone` is told each value that
  * is not cached any more.
  */
-export function createLru<V>(
+export function createLru<V, K = string>(
   most: number,
   weigh: (value: V) => number = () => 1,
   gone: (value: V) => void = () => {},
-): Lru<V> {
+): Lru<V, K> {
   // A map keeps the order in which its keys were set.
-  const values = new Map<string, V>()
+  const values = new Map<K, V>()
   let weight = 0
-  const remove = (key: string): void => {
+  const remove = (key: K): void => {
     const value = values.get(key)
     if (value === undefined) return
     values.delete(key)
