@@ -484,15 +484,11 @@ export function secretOf(
   name = "TALLYSTICK_SECRET",
 ): Uint8Array | undefined {
   if (value === undefined) return undefined
-  const bytes = /^[0-9a-fA-F]{64}$/.test(value)
-    ? Buffer.from(value, "hex")
-    : Buffer.from(value, "base64")
-  const exact =
-    bytes.length === secretBytes &&
-    [bytes.toString("hex"), bytes.toString("base64"), bytes.toString("base64url")].includes(
-      /^[0-9A-F]{64}$/i.test(value) ? value.toLowerCase() : value,
-    )
-  if (!exact) throw new ConfigError(`${name} must be ${secretBytes} bytes, in hex or in base64`)
+  const isHex = /^[0-9a-f]{64}$/i.test(value)
+  const bytes = Buffer.from(value, isHex ? "hex" : "base64")
+  const isBase64 = [bytes.toString("base64"), bytes.toString("base64url")].includes(value)
+  if (!isHex && !(isBase64 && bytes.length === secretBytes))
+    throw new ConfigError(`${name} must be ${secretBytes} bytes, in hex or in base64`)
   return new Uint8Array(bytes)
 }
 
