@@ -78,6 +78,20 @@ test("a key for one project sees nothing of another project's entry, even when t
   assert.equal(await service.end(), 0)
 })
 
+test("the state of a consent is refused while an entry about it is broken", async () => {
+  await using service = await startService()
+  const { id, path, writer, reader } = await makeWorkspace(service)
+  const about = { workspaceId: id, subject: { id: "usr_1", email: "ada@example.com" } }
+  const consent = { ...about, policyVersion: 1, mode: "explicit", surface: "form" }
+  const reply = await writer.post("/v1/consents", consent, { "idempotency-key": "the-consent-1" })
+  assert.equal(reply.status, 202, reply.text)
+  const row = { as: reader, ask: `GET ${path}/consents?subject=usr_1` }
+  await expectRows([{ ...row, gets: 200, shows: { state: "given" } }])
+  damage(service.data, reply.json().receipt.receipt, "a byte of the body")
+  const has = ["integrity_failure", "the state of this consent is unknown"]
+  await expectRows([{ ...row, gets: 503, has }])
+})
+
 test("a batch fails as a whole if any event goes to a halted workspace", async () => {
   const quick = {
     TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000",
