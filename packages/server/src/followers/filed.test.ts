@@ -193,6 +193,9 @@ test("an unreadable entry, or one with foreign disclosures, is filed with the fi
       target: [],
     })
   }
-  assert.equal(filedOf({ ...stored("admin", []), body: undefined }).isSystem, true)
+  const bodiless = (kind: Kind) => filedOf({ ...stored(kind, []), body: undefined })
+  for (const kind of ["policy", "erasure", "key", "retention", "admin"] as const)
+    assert.equal(bodiless(kind).isSystem, true, kind)
+  assert.equal(bodiless("consent").isSystem, false)
   assert.equal(filedOf({ ...entry, body: undefined, record: new Uint8Array(118) }).sequence, 7)
 })

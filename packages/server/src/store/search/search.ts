@@ -30,10 +30,7 @@ export type Owner = "nobody" | "actor" | "target"
 export interface Filed {
   readonly sequence: number
   readonly projectId: string
-  /**
-   * Written by the service about itself: kind `admin` and what else belongs to the project
-   * `system`.
-   */
+  /** Written by the service about itself: all but events and consents. */
   readonly isSystem: boolean
   readonly lane: Lane
   readonly userVisible: boolean

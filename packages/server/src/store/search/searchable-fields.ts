@@ -111,10 +111,11 @@ function unreadable({ sequence, record, receipt }: Stored): Filed {
 }
 
 function bare(sequence: number, kind: Kind, timeMs: number, nobody: readonly Field[]): Filed {
+  const isSystem = kind !== "event" && kind !== "consent"
   return {
     sequence,
-    projectId: kind === "admin" ? systemProject : "",
-    isSystem: kind === "admin",
+    projectId: isSystem ? systemProject : "",
+    isSystem,
     lane: "operations",
     userVisible: false,
     occurredMs: timeMs,
