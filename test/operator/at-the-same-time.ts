@@ -5,14 +5,23 @@ import { setRetention } from "../until.ts"
 import { exportOf, expectExport, type Format } from "./exports.ts"
 import { erasePerson, placeHold } from "./holds-and-erasures.ts"
 import { actions, isHeld, isThere, type ModelEntry } from "./ledger-model.ts"
-import { dayMs, expired, nowOf, signed, started, type OperatedLedger } from "./operated-ledger.ts"
+import {
+  dayMs,
+  expired,
+  isEnded,
+  nowOf,
+  signed,
+  started,
+  type OperatedLedger,
+} from "./operated-ledger.ts"
 
 // What operators ask for while something else is under way.
 
 /** Exports and packs, again and again, of somebody whose data is erased meanwhile. */
 export async function eraseBesideReaders(ledger: OperatedLedger): Promise<void> {
   const { chance, model } = ledger
-  const { root } = await signed(ledger)
+  const service = await signed(ledger)
+  const { root } = service
   const workspace = chance.pick(model.workspaces)
   const path = `/v1/workspaces/${workspace}`
   const own = model.entries.filter((entry) => entry.workspace === workspace)
@@ -29,12 +38,13 @@ export async function eraseBesideReaders(ledger: OperatedLedger): Promise<void> 
   const reading = (async () => {
     while (isErasing) {
       const exported = await unlessCut(exportOf(root, path, format, ""))
-      if (exported === undefined) return
+      if (exported === undefined || isEnded(ledger, service)) return
       exports.push(exported.text)
       if (receiptIds.length === 0) continue
       const asked = { title: "For a test", receiptIds }
       const pack = await unlessCut(root.post(`${path}/evidence-packs`, asked))
-      if (pack !== undefined) packs.push(pack)
+      if (pack === undefined || isEnded(ledger, service)) return
+      packs.push(pack)
     }
   })()
   await sleep(chance.below(100))

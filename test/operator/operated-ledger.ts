@@ -120,13 +120,13 @@ export function sendSome({ chance, model, people }: OperatedLedger, service: Ser
 
 /** Batches on their way; the answer is undefined when the connection was cut. */
 export function sent(service: Service, batches: readonly (readonly Write[])[]) {
-  return batches.map((writes) => ({ writes, reply: unlessCut(send(service, writes)) }))
+  return batches.map((writes) => ({ service, writes, reply: unlessCut(send(service, writes)) }))
 }
 
 export async function answered(ledger: OperatedLedger, sending: ReturnType<typeof sent>) {
-  for (const { writes, reply } of sending) {
+  for (const { service, writes, reply } of sending) {
     const answer = await reply
-    const isRefused = answer?.status === 503 && isFull(ledger)
+    const isRefused = answer?.status === 503 && (isFull(ledger) || isEnded(ledger, service))
     if (answer === undefined || isRefused) ledger.pending.push(writes)
     else add(ledger.model, writes, answer)
   }
@@ -140,6 +140,11 @@ export function ballastOf({ disk }: OperatedLedger): string | undefined {
 /** Whether others have filled the disk. */
 function isFull(ledger: OperatedLedger): boolean {
   return existsSync(ballastOf(ledger) ?? "")
+}
+
+/** Its power may have been cut before it ended, and then it refuses what it is asked. */
+export function isEnded(ledger: OperatedLedger, service: Service): boolean {
+  return ledger.service !== service
 }
 
 /** What the operator did by hand survives a power cut. */

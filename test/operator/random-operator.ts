@@ -327,6 +327,8 @@ async function backup(scene: Scene): Promise<void> {
   const ended = await commandOnce(scene, ["backup", target])
   assert.equal(ended.code, 0, ended.errors)
   await answered(scene, sending)
+  // Clients repeat what was not answered, and the copy may have it.
+  await started(scene)
   const sent = new Set(sending.flatMap(({ writes }) => writes.map(({ key }) => key)))
   const meanwhile = scene.model.entries.filter(({ key }) => sent.has(key))
   for (const [name, bytes] of scene.bucket?.objects ?? []) objects.set(name, bytes)
