@@ -92,6 +92,27 @@ test("the state of a consent is refused while an entry about it is broken", asyn
   await expectRows([{ ...row, gets: 503, has }])
 })
 
+test("a batch of which one workspace has recorded its part is not refused for another's broken entry", async () => {
+  await using service = await startService()
+  const [broken, sound] = [await makeWorkspace(service), await makeWorkspace(service)]
+  const idempotencyKey = crypto.randomUUID()
+  const write = (...ids: readonly string[]) =>
+    service.root.post("/v1/events/batch", {
+      events: ids.map((id) => ({ ...eventFor(id), idempotencyKey })),
+    })
+  for (const { path } of [broken, sound]) await service.root.patch(path, { projects: "open" })
+  const { results } = (await write(broken.id)).json()
+  damage(service.data, results[0].receipt.receipt, "the body")
+  for (const [ids, error] of [
+    [[sound.id, broken.id], "ledger_unavailable"],
+    [[broken.id], "integrity_failure"],
+  ] as const) {
+    const reply = await write(...ids)
+    assert.deepEqual([reply.status, reply.json().error], [503, error], reply.text)
+  }
+  await expectChain(service.root, sound.id)
+})
+
 test("a batch fails as a whole if any event goes to a halted workspace", async () => {
   const quick = {
     TALLYSTICK_LIMIT_AUDIT_ENTRIES_PER_SECOND: "20000",
