@@ -44,5 +44,7 @@ test("of servers with different secrets, the one that is late makes no workspace
   assert.deepEqual([refused.status, refused.json().error], [503, "ledger_unavailable"])
   assert.match(refused.json().detail, /another secret/)
   assert.equal((await first.root.get("/v1/workspaces/late")).status, 404)
+  // It cannot sign for a workspace whose lease it has got.
+  assert.equal(await late.end(), 0)
   await expectChain(first.root, workspace.id, await writeMany(workspace, 3))
 })

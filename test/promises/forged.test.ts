@@ -139,7 +139,8 @@ test("one entry with another body and hash is reported as broken, and its neighb
   assert.deepEqual(await standing(service, scene), expected)
   await expectUnproven(service, scene, 5)
   await expectHalted(service, scene)
-  assert.deepEqual(await standing(service, scene), expected)
+  // What was written until it was halted comes after these.
+  assert.deepEqual((await standing(service, scene)).slice(0, events), expected)
   assert.equal(
     (await sound.workspace.writer.write(eventFor(sound.workspace.id))).status,
     202,
