@@ -1249,7 +1249,9 @@ function relinked(
 }
 
 function cut(files: Files, isThorough: boolean): ReturnType<Act> {
-  const { sequence } = entryAt(files, files.size - files.chance.below(files.size - packedEntries))
+  // One stays that is not packed: of a workspace without any, fsck says that all of it is missing.
+  const removed = files.chance.below(files.size - packedEntries - 1)
+  const { sequence } = entryAt(files, files.size - removed)
   return once(sequence, () => {
     run(
       files.journal,
