@@ -3,10 +3,11 @@ import { test } from "node:test"
 import { expectShedding, overload } from "./overload.ts"
 
 // Promise 14: under overload the service refuses the excess, and recovers by itself. The queue is
-// full after a fifth of a second; `npm run test:deep` keeps it full for longer.
+// full after a fifth of a second, and after more on a busy machine: most of each overload comes
+// later. `npm run test:deep` keeps it full for longer.
 
 test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
-  const overloaded = await overload({ turns: 3, peakSeconds: 0.5, overSeconds: 0.8 })
+  const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 2 })
   t.diagnostic(JSON.stringify(overloaded))
   expectShedding(overloaded)
   assert.ok(overloaded.offered >= 100 && overloaded.neighbour >= 8, "that was no overload")
