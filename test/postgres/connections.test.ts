@@ -17,8 +17,8 @@ import { eventually } from "../service.ts"
 const postgres = await startPostgres()
 after(() => postgres[Symbol.asyncDispose]())
 
-const count = 40
-const short = "SELECT 1 FROM pg_sleep(0.02)"
+const count = 20
+const short = "SELECT 1 FROM pg_sleep(0.01)"
 const asMany = (ask: () => Promise<unknown>) =>
   Promise.all(Array.from({ length: count }, () => ask()))
 

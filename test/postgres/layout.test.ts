@@ -16,6 +16,7 @@ const withoutWorkspace: Readonly<Record<string, string>> = {
   uses: "has credentials by their ids alone",
   signed_heads: "is by origin, which names one epoch of one workspace",
   layout: "has the number of the layout",
+  begun: "is of the whole database, before it has a workspace",
 }
 
 async function rowsOf(url: string, text: string): Promise<readonly Record<string, string>[]> {

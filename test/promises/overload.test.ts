@@ -7,7 +7,7 @@ import { expectShedding, overload } from "./overload.ts"
 // later. `npm run test:deep` keeps it full for longer.
 
 test("at three times its capacity the service records at nearly its peak and refuses the rest at once", async (t) => {
-  const overloaded = await overload({ turns: 5, peakSeconds: 1, overSeconds: 2 })
+  const overloaded = await overload({ turns: 3, peakSeconds: 1, overSeconds: 2 })
   t.diagnostic(JSON.stringify(overloaded))
   expectShedding(overloaded)
   assert.ok(overloaded.offered >= 100 && overloaded.neighbour >= 8, "that was no overload")

@@ -32,12 +32,16 @@ export interface Overloaded {
   readonly shareOfCpu: number
   readonly offered: number
   readonly refused: number
+  /** The greatest share of a turn that was refused. */
+  readonly refusedShare: number
   /**
    * Time of a refusal, and of a recorded write at the same time, as the service measures them: other
-   * programs slow the generator down. The median of the averages of each turn.
+   * programs slow the generator down. The medians of the averages of each turn.
    */
   readonly refusedMs: number
   readonly acceptedMs: number
+  /** The first over the second, in the turn in which it was least. */
+  readonly refusedRatio: number
   /** Writes of the other workspace during the overload; none may be refused. */
   readonly neighbour: number
   readonly slowestNeighbourMs: number
@@ -126,25 +130,29 @@ export async function overload({
     shareOfCpu: median(rounds.map(({ shareOfCpu }) => shareOfCpu)),
     offered: rounds.reduce((sum, { over }) => sum + over.sent, 0),
     refused: rounds.reduce((sum, { over }) => sum + over.overloaded, 0),
+    refusedShare: Math.max(...rounds.map(({ over }) => over.overloaded / over.sent)),
     refusedMs: median(rounds.map(({ refusedMs }) => refusedMs)),
     acceptedMs: median(rounds.map(({ acceptedMs }) => acceptedMs)),
+    refusedRatio: Math.min(...rounds.map(({ refusedMs, acceptedMs }) => refusedMs / acceptedMs)),
     ...seen,
     recorded: kept.size,
   }
 }
 
-/** What must hold. */
+/**
+ * What must hold. A service that sheds nothing, or late, does so in every turn; where other programs
+ * keep the generator from offering what it should, that is in some.
+ */
 export function expectShedding(overloaded: Overloaded): void {
-  const { offered, refused, share, shareOfCpu, refusedMs, acceptedMs, slowestRecoveryMs } =
-    overloaded
+  const { refusedShare, share, shareOfCpu, refusedMs, refusedRatio, slowestRecoveryMs } = overloaded
   assert.ok(
-    refused >= offered / 5,
-    `of ${offered} requests ${refused} were refused: nothing is shed`,
+    refusedShare >= 0.2,
+    `at most ${refusedShare.toFixed(2)} of the requests of a turn were refused: nothing is shed`,
   )
   // A refused request does not wait for the queue. On a busy machine everything takes longer.
   assert.ok(
-    refusedMs <= Math.max(50, acceptedMs / 3),
-    `refusals took ${refusedMs} ms, and what was recorded ${acceptedMs} ms`,
+    refusedMs <= 50 || refusedRatio <= 1 / 3,
+    `refusals took ${refusedMs} ms, and at best ${refusedRatio.toFixed(2)} of what was recorded`,
   )
   // The rate itself depends on other programs of the machine.
   const done = process.platform === "linux" ? shareOfCpu : share

@@ -1249,9 +1249,7 @@ function relinked(
 }
 
 function cut(files: Files, isThorough: boolean): ReturnType<Act> {
-  // One stays that is not packed: of a workspace without any, fsck says that all of it is missing.
-  const removed = files.chance.below(files.size - packedEntries - 1)
-  const { sequence } = entryAt(files, files.size - removed)
+  const { sequence } = entryAt(files, files.size - files.chance.below(files.size - packedEntries))
   return once(sequence, () => {
     run(
       files.journal,

@@ -41,7 +41,7 @@ import { createAuthenticate } from "./workspace/credential-lookup.ts"
 import { createCredentialUses, type CredentialUses } from "./workspace/credential-uses.ts"
 import { createKeys } from "./workspace/api-keys.ts"
 import { createLogKeys } from "./workspace/log-key-rotation.ts"
-import { openKeyring } from "./workspace/stored-keyring.ts"
+import { openKeyring, requireSameBeginning } from "./workspace/stored-keyring.ts"
 import { createEntryExports } from "./workspace/entry-exports.ts"
 import { createPacks } from "./workspace/evidence-packs.ts"
 import { createPolicies } from "./workspace/policies.ts"
@@ -93,6 +93,7 @@ export async function serve(
   try {
     removeUnplaced(config.data)
     const keyring = await openKeyring(store.registry, secrets)
+    await requireSameBeginning(store, keyring)
     tellSecrets(options.log, config, secrets, keyring)
     const checked = await checkStore(store, config.heads, placeOf(config), config.limits)
     tellMissing(options.log, config.heads, checked)

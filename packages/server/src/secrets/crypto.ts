@@ -17,6 +17,7 @@ export function deriveKey(
     | "passwords"
     | "instance key"
     | "keyring"
+    | "first secret"
     | "list cursors"
     | "retention previews",
   about: Uint8Array = new Uint8Array(),

@@ -216,6 +216,11 @@ export interface Store {
    * the data.
    */
   readonly findings?: () => Promise<readonly Finding[]>
+  /**
+   * Returns the commitment to a secret of the process that began the data: this one, if there was
+   * none. Absent if only one process uses the data.
+   */
+  readonly begun?: (commitment: string) => Promise<string>
   /** The size of the database. Undefined if the data is in files. */
   databaseBytes(): Promise<number | undefined>
   close(): Promise<void>

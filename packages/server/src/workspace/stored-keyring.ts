@@ -7,7 +7,7 @@ import { firstKeyring, seal, unseal, type Keyring } from "../secrets/keyring.ts"
 import { deriveKey } from "../secrets/crypto.ts"
 import { isSealedBy } from "../store/log-keys.ts"
 import type { Change, Document } from "../store/documents.ts"
-import type { Registry } from "../store/store.ts"
+import type { Registry, Store } from "../store/store.ts"
 import { instanceWorkspace } from "./permissions.ts"
 import { commitmentTo } from "./credential-format.ts"
 
@@ -107,22 +107,28 @@ async function firstSecret(
   candidates: readonly Uint8Array[],
 ): Promise<Uint8Array> {
   const key = await anyLogKey(registry)
-  const found = candidates.find((one) => isMadeWith(key, firstKeyring(one)))
+  const found = candidates.find(
+    (one) => key === undefined || isSealedBy(firstKeyring(one))(key.value),
+  )
   if (found === undefined) throw anotherSecret()
   return found
 }
 
-/** False if the data has keys that were sealed under another secret. */
-export async function isOwnSecret(
-  registry: Pick<Registry, "list">,
-  keyring: Keyring,
-): Promise<boolean> {
-  // A keyring that is stored is opened at the start, with its secret.
-  return keyring.generation > 1 || isMadeWith(await anyLogKey(registry), keyring)
-}
-
-function isMadeWith(key: Document<"log-key"> | undefined, keyring: Keyring): boolean {
-  return key === undefined || isSealedBy(keyring)(key.value)
+/**
+ * Throws a StartError if another server has begun the data with another secret, and no workspace was
+ * made yet.
+ */
+export async function requireSameBeginning(
+  { registry, begun }: Pick<Store, "registry" | "begun">,
+  { generation, secret }: Keyring,
+): Promise<void> {
+  // Opening the keyring has shown that the secret is right.
+  if (begun === undefined || generation > 1 || (await anyLogKey(registry)) !== undefined) return
+  const commitment = Buffer.from(deriveKey(secret, "first secret")).toString("base64url")
+  if ((await begun(commitment)) !== commitment)
+    throw new StartError(
+      "another server has begun this database with another TALLYSTICK_SECRET: start this one with that secret, or, if nobody has it any more, drop the schema tallystick, which has no workspace yet",
+    )
 }
 
 /** A signing key of one of the workspaces; undefined if nothing was sealed yet. */

@@ -28,7 +28,6 @@ import { randomText } from "./credential-format.ts"
 import { makeLogKey } from "./log-key-rotation.ts"
 import { projectCreation } from "./projects.ts"
 import { required } from "./required-document.ts"
-import { isOwnSecret } from "./stored-keyring.ts"
 
 export interface WorkspaceRequest extends Partial<WorkspaceSettings> {
   readonly id: string
@@ -95,7 +94,6 @@ export function createWorkspaces({ host, ...parts }: WorkspaceParts): Workspaces
     { id, name = id, ...settings }: WorkspaceRequest,
   ): Promise<Workspace> {
     if ((await registry.get("workspace", id, id)) !== undefined) throw taken()
-    if (!(await isOwnSecret(registry, keyring))) throw otherSecret()
     const nowMs = clock.now()
     const createdAt = isoTime(nowMs)
     const genesis = makeGenesis(ledger.random, host, id, createdAt)
@@ -180,14 +178,6 @@ export function settingsOf(value: WorkspaceDocument): WorkspaceSettings & JsonOb
     ...(projectsMax !== undefined && { projectsMax }),
     ...(retention !== undefined && { retention: [...retention] }),
   }
-}
-
-/** A start cannot see it: before the first workspace, nothing in a database is sealed. */
-function otherSecret(): LedgerError {
-  return new LedgerError(
-    "ledger_unavailable",
-    "another server has begun this ledger with another secret; an operator must start this one with that secret",
-  )
 }
 
 function taken(): LedgerError {

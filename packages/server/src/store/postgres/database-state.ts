@@ -25,6 +25,10 @@ const deadNodes = `SELECT nodename || ':' || nodeport FROM run_command_on_worker
 /** A node that hangs must not make the answer about the others fail. */
 const nodesWithinMs = 1000
 
+/** The update of nothing lets the statement return a row that was there. */
+const begin = `INSERT INTO tallystick.begun AS b (id, commitment) VALUES (1, $1)
+  ON CONFLICT (id) DO UPDATE SET commitment = b.commitment RETURNING commitment`
+
 const databaseSize = "SELECT pg_database_size(current_database())"
 
 /** Rejects if an append would fail, or if a changed setting makes commits less than durable. */
@@ -86,6 +90,11 @@ function sentenceOf(synchronousStandbys: unknown): string {
     default:
       return `synchronous standbys: ${String(synchronousStandbys)}`
   }
+}
+
+export async function begunWith(database: Database, commitment: string): Promise<string> {
+  const [row] = await database.rows(begin, [commitment])
+  return String(row?.[0])
 }
 
 export async function sizeOf(database: Database): Promise<number> {

@@ -68,6 +68,7 @@ const distribution: Readonly<Record<string, "every node" | { readonly by: string
   directory: "every node",
   uses: "every node",
   layout: "every node",
+  begun: "every node",
   signed_heads: { by: "origin" },
 }
 /** The other tables are colocated with it. */

@@ -16,7 +16,7 @@ import type { FilingStore, ReadStore, Registry, Store, WatchedStore } from "../s
 import { leavesFrom } from "../leaf-reader.ts"
 import { openDatabase, type DatabaseConfig } from "./connection.ts"
 import { createContentKeeper } from "./content.ts"
-import { sizeOf, stateOf } from "./database-state.ts"
+import { begunWith, sizeOf, stateOf } from "./database-state.ts"
 import { pollGrowth } from "./growth-poll.ts"
 import { sharedHeads } from "./heads.ts"
 import { createIndex } from "./index.ts"
@@ -90,6 +90,7 @@ export async function openPostgres(
     // Anyone may ask, as often as they like.
     ready: singleFlight(() => stateOf(database, isCluster, systemClock)),
     findings: () => findingsOf(database),
+    begun: (commitment) => begunWith(database, commitment),
     databaseBytes: () => sizeOf(database),
     async close() {
       poll.close()

@@ -69,7 +69,13 @@ function readsOf(
   const numberOf = workspaceNumbers(journal)
   const ids = journal.prepare("SELECT id FROM workspaces ORDER BY number")
   const count = journal.prepare("SELECT max(n) AS n FROM entries")
-  const last = journal.prepare("SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?")
+  // The last entry is never packed; where somebody has removed it, the packed ones are not missing.
+  const last = journal.prepare(
+    `SELECT max(sequence) AS sequence FROM (
+       SELECT max(sequence) AS sequence FROM entries WHERE workspace = ?1
+       UNION ALL
+       SELECT max(first) + min(count, ${frameEntries}) - 1 FROM stretches WHERE workspace = ?1)`,
+  )
   return {
     journal: readerOf(journalReads(journal, undefined, listener)),
     workspaces: async () => ids.all().map((row) => String(row["id"])),
