@@ -1,6 +1,6 @@
 import assert from "node:assert/strict"
 import test from "node:test"
-import { tooSlow } from "./slow-readers.ts"
+import { tooSlow, unreadOf } from "./slow-readers.ts"
 
 const limits = { stillTimeoutMs: 1000, answerBytesPerSecondMin: 100, unreadBytesMax: 5000 }
 const reader = (name: string, bytes: number, sinceMs: number, queued = 0) => ({
@@ -30,4 +30,24 @@ test("answers that wait count, and a client that waits for an answer is not slow
   const readers = [reader("queued", 100, 0, 4000), reader("other", 1500, 100)]
   assert.deepEqual(names(readers, 1000), ["queued"])
   assert.deepEqual(names([reader("waits", 0, 0, 4000)], 1_000_000), [])
+})
+
+test("a client is still from when something was sent to it, not from when it began to wait", () => {
+  const socket = { writableLength: 0, bytesWritten: 0 }
+  const seen = [
+    // It waits for an answer, which is then sent, and which it reads once.
+    [0, 0, 1000],
+    [500, 500, 2000],
+    [500, 500, 2000],
+    [400, 500, 4000],
+    [400, 500, 4000],
+  ] as const
+  let unread: ReturnType<typeof unreadOf<typeof socket>> = new Map()
+  for (const [at, [writableLength, bytesWritten, sinceMs]] of seen.entries()) {
+    Object.assign(socket, { writableLength, bytesWritten })
+    unread = unreadOf([socket], unread, 1000 * (at + 1), () => 700)
+    assert.equal(unread.get(socket)?.sinceMs, sinceMs, `look ${at + 1}`)
+  }
+  socket.writableLength = 0
+  assert.equal(unreadOf([socket], unread, 9000, () => 0).size, 0)
 })

@@ -8,8 +8,10 @@ import type { Limits } from "../limits.ts"
 
 type ReaderLimits = Pick<Limits, "stillTimeoutMs" | "answerBytesPerSecondMin" | "unreadBytesMax">
 
-interface Unread {
-  readonly socket: Socket
+type Sending = Pick<Socket, "writableLength" | "bytesWritten">
+
+interface Unread<S> {
+  readonly socket: S
   readonly bytes: number
   /** Bytes of further answers, which wait behind the one that is being sent. */
   readonly queued: number
@@ -28,7 +30,7 @@ export function cutSlowReaders(
   queuedOn: (socket: Socket) => number,
 ): void {
   const open = new Set<Socket>()
-  let unread: ReadonlyMap<Socket, Unread> = new Map()
+  let unread: ReadonlyMap<Socket, Unread<Socket>> = new Map()
   let closed = false
   server.on("connection", (socket: Socket) => {
     open.add(socket)
@@ -49,13 +51,13 @@ export function cutSlowReaders(
   void look()
 }
 
-function unreadOf(
-  open: ReadonlySet<Socket>,
-  before: ReadonlyMap<Socket, Unread>,
+export function unreadOf<S extends Sending>(
+  open: Iterable<S>,
+  before: ReadonlyMap<S, Unread<S>>,
   nowMs: number,
-  queuedOn: (socket: Socket) => number,
-): ReadonlyMap<Socket, Unread> {
-  const unread = new Map<Socket, Unread>()
+  queuedOn: (socket: S) => number,
+): ReadonlyMap<S, Unread<S>> {
+  const unread = new Map<S, Unread<S>>()
   for (const socket of open) {
     const bytes = socket.writableLength
     const queued = queuedOn(socket)
@@ -79,7 +81,7 @@ function unreadOf(
  * The clients to disconnect: all that are too slow, then the slowest of the others until the rest
  * fits.
  */
-export function tooSlow<T extends Omit<Unread, "socket">>(
+export function tooSlow<T extends Omit<Unread<unknown>, "socket">>(
   all: readonly T[],
   nowMs: number,
   limits: ReaderLimits,
