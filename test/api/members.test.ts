@@ -372,6 +372,26 @@ test("an admin of the instance adds an account to another workspace, and no othe
     { actor, metadata: { role: "admin" } },
   ])
 
+  // With an account of the workspace's own beside it, the person is an admin there by either.
+  const beside = await invite(joined.path, email, "admin", host)
+  assert.equal((await takeUp(beside.token)).status, 200)
+  const both = await signIn(service, email)
+  for (const [viewer, admin] of [
+    [id, beside.id],
+    [beside.id, id],
+  ]) {
+    await host.patch(`${joined.path}/members/${admin}`, { role: "admin" })
+    await host.patch(`${joined.path}/members/${viewer}`, { role: "viewer" })
+    const { workspaces } = (await both.get("/v1/session")).json()
+    assert.deepEqual(
+      new Map(workspaces.map(({ id, role }: { id: string; role: string }) => [id, role])),
+      new Map([
+        [made.id, "viewer"],
+        [joined.id, "admin"],
+      ]),
+    )
+  }
+
   // Removed where it was made, it stays where it was added; a new invitation there needs its
   // password.
   await expectRows([{ as: maker, ask: `DELETE ${made.path}/members/${id}`, gets: 204 }])
