@@ -413,112 +413,108 @@ test("verify: members that no hash covers are named, and contradictions are not 
   }
 })
 
-test(
-  "verify: a file that never ends, waits, is too large or lies elsewhere is not read",
-  { timeout: 60_000 },
-  async () => {
-    await using service = await startProgram()
-    const workspace = await makeWorkspace(service)
-    const { pack } = await evidence(service, workspace)
-    await using folder = await makeFolder()
-    const good = join(dirname(service.data), "export")
-    assert.equal((await tallystick(["export", workspace.id, good], settingsOf(service))).code, 0)
-    await service.end()
-    const exported = async (
-      name: string,
-      change: (folder: string) => Promise<unknown>,
-    ): Promise<string> => {
-      const path = join(dirname(service.data), name)
-      await cp(good, path, { recursive: true })
-      await change(path)
-      return path
-    }
-    const replaced = (name: string, file: string, by: (path: string) => unknown) =>
-      exported(name, async (path) => {
-        await rm(join(path, file), { recursive: true })
-        await by(join(path, file))
-      })
-    const larger = async (path: string, bytes: number): Promise<string> => {
-      await truncate(path, bytes)
-      return path
-    }
-    const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
-    const waiting = join(good, "..", "fifo")
-    fifo(waiting)
-    // Its name is no path of a file `checkpoint` in the export.
-    const beside = `${good}checkpoint`
-    await writeFile(beside, "{}")
-    const cases: readonly (readonly [path: string, reason: RegExp])[] = [
-      [beside, /it is not a receipt/],
-      ["/dev/zero", /is not a regular file/],
-      [waiting, /is not a regular file/],
-      [
-        await larger(await folder.file("large.json", "{"), 2 ** 31),
-        /has 2147483648 bytes; at most \d+ are read/,
-      ],
-      // Lines are read one at a time, so there may be more of them than of a text.
-      [
-        await larger(await folder.file("many.jsonl", '{"a":1}\n{'), 300 * 2 ** 20),
-        /line 1: it is not an entry/,
-      ],
-      [
-        await larger(await folder.file("large.jsonl", '{"a":1}\n{'), 2 ** 31),
-        /has 2147483648 bytes; at most \d+ are read/,
-      ],
-      [
-        await larger(await folder.file("large.zip", pack), 2 ** 32),
-        /has 4294967296 bytes; at most \d+ are read/,
-      ],
-      [await folder.file("many.json", `[${"[],".repeat(6_000_000)}0]`), /it is not a receipt/],
-      [
-        await replaced("endless", "genesis.json", (path) => symlink("/dev/zero", path)),
-        /genesis\.json is a link or is reached through one/,
-      ],
-      [await replaced("waiting", "log.vkey", fifo), /log\.vkey is not a regular file/],
-      [
-        await exported("wide", (path) => larger(join(path, "checkpoint"), 2 ** 31)),
-        /checkpoint has 2147483648 bytes/,
-      ],
-      [
-        await exported("tall", (path) => larger(join(path, "bodies", "000.jsonl"), 2 ** 31)),
-        /000\.jsonl has 2147483648 bytes/,
-      ],
-      [
-        await exported("elsewhere", async (path) => {
-          await rename(join(path, "tile"), join(good, "..", "tile"))
-          await symlink("../tile", join(path, "tile"))
-        }),
-        /is a link or is reached through one/,
-      ],
-    ]
-    for (const [path, reason] of cases) {
-      const { code, output, errors } = await tallystick(["verify", path])
-      assert.deepEqual([code, errors], [1, ""], `${path}: ${output}`)
-      assert.match(output, reason)
-    }
-    const { code, output } = await tallystick([
+test("verify: a file that never ends, waits, is too large or lies elsewhere is not read", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { pack } = await evidence(service, workspace)
+  await using folder = await makeFolder()
+  const good = join(dirname(service.data), "export")
+  assert.equal((await tallystick(["export", workspace.id, good], settingsOf(service))).code, 0)
+  await service.end()
+  const exported = async (
+    name: string,
+    change: (folder: string) => Promise<unknown>,
+  ): Promise<string> => {
+    const path = join(dirname(service.data), name)
+    await cp(good, path, { recursive: true })
+    await change(path)
+    return path
+  }
+  const replaced = (name: string, file: string, by: (path: string) => unknown) =>
+    exported(name, async (path) => {
+      await rm(join(path, file), { recursive: true })
+      await by(join(path, file))
+    })
+  const larger = async (path: string, bytes: number): Promise<string> => {
+    await truncate(path, bytes)
+    return path
+  }
+  const fifo = (path: string) => assert.equal(spawnSync("mkfifo", [path]).status, 0)
+  const waiting = join(good, "..", "fifo")
+  fifo(waiting)
+  // Its name is no path of a file `checkpoint` in the export.
+  const beside = `${good}checkpoint`
+  await writeFile(beside, "{}")
+  const cases: readonly (readonly [path: string, reason: RegExp])[] = [
+    [beside, /it is not a receipt/],
+    ["/dev/zero", /is not a regular file/],
+    [waiting, /is not a regular file/],
+    [
+      await larger(await folder.file("large.json", "{"), 2 ** 31),
+      /has 2147483648 bytes; at most \d+ are read/,
+    ],
+    // Lines are read one at a time, so there may be more of them than of a text.
+    [
+      await larger(await folder.file("many.jsonl", '{"a":1}\n{'), 300 * 2 ** 20),
+      /line 1: it is not an entry/,
+    ],
+    [
+      await larger(await folder.file("large.jsonl", '{"a":1}\n{'), 2 ** 31),
+      /has 2147483648 bytes; at most \d+ are read/,
+    ],
+    [
+      await larger(await folder.file("large.zip", pack), 2 ** 32),
+      /has 4294967296 bytes; at most \d+ are read/,
+    ],
+    [await folder.file("many.json", `[${"[],".repeat(6_000_000)}0]`), /it is not a receipt/],
+    [
+      await replaced("endless", "genesis.json", (path) => symlink("/dev/zero", path)),
+      /genesis\.json is a link or is reached through one/,
+    ],
+    [await replaced("waiting", "log.vkey", fifo), /log\.vkey is not a regular file/],
+    [
+      await exported("wide", (path) => larger(join(path, "checkpoint"), 2 ** 31)),
+      /checkpoint has 2147483648 bytes/,
+    ],
+    [
+      await exported("tall", (path) => larger(join(path, "bodies", "000.jsonl"), 2 ** 31)),
+      /000\.jsonl has 2147483648 bytes/,
+    ],
+    [
+      await exported("elsewhere", async (path) => {
+        await rename(join(path, "tile"), join(good, "..", "tile"))
+        await symlink("../tile", join(path, "tile"))
+      }),
+      /is a link or is reached through one/,
+    ],
+  ]
+  for (const [path, reason] of cases) {
+    const { code, output, errors } = await tallystick(["verify", path])
+    assert.deepEqual([code, errors], [1, ""], `${path}: ${output}`)
+    assert.match(output, reason)
+  }
+  const { code, output } = await tallystick([
+    "verify",
+    await folder.file("good.zip", pack),
+    "--epochs",
+    join(dirname(service.data), "endless"),
+  ])
+  assert.deepEqual([code, /do not fit together/.test(output)], [1, true], output)
+  for (const genesis of ['{"toString":1}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`]) {
+    const epochs = await folder.file("epochs.json", `{"epochs":[{"genesis":${genesis}}]}`)
+    const ran = await tallystick([
       "verify",
       await folder.file("good.zip", pack),
       "--epochs",
-      join(dirname(service.data), "endless"),
+      epochs,
     ])
-    assert.deepEqual([code, /do not fit together/.test(output)], [1, true], output)
-    for (const genesis of ['{"toString":1}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`]) {
-      const epochs = await folder.file("epochs.json", `{"epochs":[{"genesis":${genesis}}]}`)
-      const ran = await tallystick([
-        "verify",
-        await folder.file("good.zip", pack),
-        "--epochs",
-        epochs,
-      ])
-      assert.deepEqual(
-        [ran.code, ran.errors, /do not fit together/.test(ran.output)],
-        [1, "", true],
-        ran.output,
-      )
-    }
-  },
-)
+    assert.deepEqual(
+      [ran.code, ran.errors, /do not fit together/.test(ran.output)],
+      [1, "", true],
+      ran.output,
+    )
+  }
+})
 
 test("verify: a file that is no evidence gives exit code 1, and the worst of several files counts", async () => {
   await using service = await startProgram()

@@ -49,28 +49,24 @@ test("the pinned Node runs the command, with its output and exit code", async ()
   assert.match(refused.stderr, /frobnicate/)
 })
 
-test(
-  "signals reach the service, and a kill of the command ends it too",
-  { timeout: 120_000 },
-  async () => {
-    for (const [signal, code] of [
-      ["SIGTERM", 0],
-      ["SIGHUP", null],
-      ["SIGKILL", null],
-    ] as const) {
-      await using service = await startService({ program, prefix, environment })
-      assert.equal(await service.end(signal), code, signal)
-      if (code === null) assert.equal(service.process.signalCode, signal)
-      // The port and the data are free again.
-      await eventually(`the service to have ended after ${signal}`, () =>
-        fetch(service.url).then(
-          () => undefined,
-          () => true,
-        ),
-      )
-    }
-  },
-)
+test("signals reach the service, and a kill of the command ends it too", async () => {
+  for (const [signal, code] of [
+    ["SIGTERM", 0],
+    ["SIGHUP", null],
+    ["SIGKILL", null],
+  ] as const) {
+    await using service = await startService({ program, prefix, environment })
+    assert.equal(await service.end(signal), code, signal)
+    if (code === null) assert.equal(service.process.signalCode, signal)
+    // The port and the data are free again.
+    await eventually(`the service to have ended after ${signal}`, () =>
+      fetch(service.url).then(
+        () => undefined,
+        () => true,
+      ),
+    )
+  }
+})
 
 test("without a newer Node, one sentence says what to do", async () => {
   const folder = await mkdtemp(join(tmpdir(), "tallystick-older-"))

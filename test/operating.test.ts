@@ -105,157 +105,153 @@ test("config: every value and its source, and no secret", async () => {
 
 // doctor ------------------------------------------------------------------------------------------
 
-test(
-  "doctor: finds nothing wrong with a running service, changes nothing, and names each planted fault",
-  { timeout: 120_000 },
-  async () => {
-    await using service = await startService()
-    const acme = await makeWorkspace(service)
-    for (let count = 0; count < 5; count++) await acme.writer.write(eventFor(acme.id))
-    await acme.reader.get(`${acme.path}/tlog/checkpoint`)
-    await expectChain(acme.reader, acme.id)
-    const settings = settingsOf(service)
-    await using folder = await makeFolder()
+test("doctor: finds nothing wrong with a running service, changes nothing, and names each planted fault", async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  for (let count = 0; count < 5; count++) await acme.writer.write(eventFor(acme.id))
+  await acme.reader.get(`${acme.path}/tlog/checkpoint`)
+  await expectChain(acme.reader, acme.id)
+  const settings = settingsOf(service)
+  await using folder = await makeFolder()
 
-    const well = await diagnose(settings)
-    const states = Object.values(well.looks)
-    assert.deepEqual(
-      states.filter(({ state }) => state !== "ok"),
-      [],
-    )
-    assert.ok(states.length >= 10, `looked at ${states.length} things only`)
-    assert.equal(well.code, 0)
-    assert.match(well.looks["service"]?.found ?? "", /^ready at/)
-    assert.deepEqual(
-      (await readdir(service.data)).filter((name) => name.startsWith("doctor")),
-      [],
-    )
-    // In a container, the next process has the number of one that was killed.
-    const script = 'echo kept > "$TALLYSTICK_DATA/doctor.$$"; exec "$@"'
-    const again = await run("sh", ["-c", script, "sh", process.execPath, program, "doctor"], {
-      environment: { PATH: process.env["PATH"], ...settings },
-    })
-    assert.equal(again.code, 0, again.output)
-    assert.equal(await service.end(), 0)
+  const well = await diagnose(settings)
+  const states = Object.values(well.looks)
+  assert.deepEqual(
+    states.filter(({ state }) => state !== "ok"),
+    [],
+  )
+  assert.ok(states.length >= 10, `looked at ${states.length} things only`)
+  assert.equal(well.code, 0)
+  assert.match(well.looks["service"]?.found ?? "", /^ready at/)
+  assert.deepEqual(
+    (await readdir(service.data)).filter((name) => name.startsWith("doctor")),
+    [],
+  )
+  // In a container, the next process has the number of one that was killed.
+  const script = 'echo kept > "$TALLYSTICK_DATA/doctor.$$"; exec "$@"'
+  const again = await run("sh", ["-c", script, "sh", process.execPath, program, "doctor"], {
+    environment: { PATH: process.env["PATH"], ...settings },
+  })
+  assert.equal(again.code, 0, again.output)
+  assert.equal(await service.end(), 0)
 
-    // Each of these is done, found, named, and undone.
-    const expectBad = async (
-      name: string,
-      found: RegExp,
-      advice: RegExp,
-      environment: Readonly<Record<string, string>> = settings,
-    ) => {
-      const { code, looks } = await diagnose(environment)
-      assert.deepEqual([code, looks[name]?.state], [1, "bad"], JSON.stringify(looks))
-      assert.match(looks[name]?.found ?? "", found)
-      assert.match(looks[name]?.advice ?? "", advice)
-    }
-    const stopped = await diagnose(settings)
-    assert.deepEqual([stopped.code, stopped.looks["service"]?.state], [0, "warn"])
+  // Each of these is done, found, named, and undone.
+  const expectBad = async (
+    name: string,
+    found: RegExp,
+    advice: RegExp,
+    environment: Readonly<Record<string, string>> = settings,
+  ) => {
+    const { code, looks } = await diagnose(environment)
+    assert.deepEqual([code, looks[name]?.state], [1, "bad"], JSON.stringify(looks))
+    assert.match(looks[name]?.found ?? "", found)
+    assert.match(looks[name]?.advice ?? "", advice)
+  }
+  const stopped = await diagnose(settings)
+  assert.deepEqual([stopped.code, stopped.looks["service"]?.state], [0, "warn"])
 
-    await chmod(join(service.data, "secret"), 0o644)
-    await expectBad("secret", /open to other accounts, mode 644/, /^chmod 600 /)
-    await chmod(join(service.data, "secret"), 0o600)
-    await chmod(service.data, 0o755)
-    await expectBad("data", /mode 755/, /^chmod 700 /)
-    await chmod(service.data, 0o700)
-    // It holds no secret, and whoever makes an empty one by hand makes it with the usual mode.
-    await chmod(`${service.data}.heads`, 0o644)
-    const shown = await diagnose(settings)
-    assert.deepEqual([shown.code, shown.looks["heads"]?.state], [0, "warn"])
-    assert.match(shown.looks["heads"]?.found ?? "", /can be read by other accounts, mode 644$/)
-    assert.match(shown.looks["heads"]?.advice ?? "", /^chmod 600 /)
-    await chmod(`${service.data}.heads`, 0o620)
-    await expectBad("heads", /open to other accounts, mode 620/, /^chmod 600 /)
-    await chmod(`${service.data}.heads`, 0o600)
-    await expectBad(
-      "keys",
-      /is not the secret that this data was made with/,
-      /bring the secret back/,
-      {
-        ...settings,
-        TALLYSTICK_SECRET: "ab".repeat(32),
-      },
-    )
-    await expectBad("disk", /MiB free$/, /free some space/, {
+  await chmod(join(service.data, "secret"), 0o644)
+  await expectBad("secret", /open to other accounts, mode 644/, /^chmod 600 /)
+  await chmod(join(service.data, "secret"), 0o600)
+  await chmod(service.data, 0o755)
+  await expectBad("data", /mode 755/, /^chmod 700 /)
+  await chmod(service.data, 0o700)
+  // It holds no secret, and whoever makes an empty one by hand makes it with the usual mode.
+  await chmod(`${service.data}.heads`, 0o644)
+  const shown = await diagnose(settings)
+  assert.deepEqual([shown.code, shown.looks["heads"]?.state], [0, "warn"])
+  assert.match(shown.looks["heads"]?.found ?? "", /can be read by other accounts, mode 644$/)
+  assert.match(shown.looks["heads"]?.advice ?? "", /^chmod 600 /)
+  await chmod(`${service.data}.heads`, 0o620)
+  await expectBad("heads", /open to other accounts, mode 620/, /^chmod 600 /)
+  await chmod(`${service.data}.heads`, 0o600)
+  await expectBad(
+    "keys",
+    /is not the secret that this data was made with/,
+    /bring the secret back/,
+    {
       ...settings,
-      TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
-    })
-    // An unreadable file is named, too, and everything else is still checked.
-    const secret = await readFile(join(service.data, "secret"), "utf8")
-    await writeFile(join(service.data, "secret"), "half a sec")
-    await expectBad("keys", /secret must be 32 bytes/, /check the file/)
-    assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
-    await writeFile(join(service.data, "secret"), secret)
-    await expectBad("checkpoints", /must be a file, and is a folder$/, /check the file/, {
-      ...settings,
-      TALLYSTICK_HEADS: tmpdir(),
-    })
-    await expectBad("archive", /^cannot write: ENOTDIR/, /TALLYSTICK_ARCHIVE/, {
-      ...settings,
-      TALLYSTICK_ARCHIVE: join(service.data, "secret"),
-    })
-    await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, {
-      ...settings,
-      TALLYSTICK_DATA: join(service.data, "secret"),
-    })
-    await expectBad("configuration", /TALLYSTICK_PORT must be/, /correct it/, {
-      ...settings,
-      TALLYSTICK_PORT: "x",
-    })
+      TALLYSTICK_SECRET: "ab".repeat(32),
+    },
+  )
+  await expectBad("disk", /MiB free$/, /free some space/, {
+    ...settings,
+    TALLYSTICK_LIMIT_DISK_RESERVE_BYTES: String(Number.MAX_SAFE_INTEGER),
+  })
+  // An unreadable file is named, too, and everything else is still checked.
+  const secret = await readFile(join(service.data, "secret"), "utf8")
+  await writeFile(join(service.data, "secret"), "half a sec")
+  await expectBad("keys", /secret must be 32 bytes/, /check the file/)
+  assert.equal((await diagnose(settings)).looks["chains"]?.state, "ok")
+  await writeFile(join(service.data, "secret"), secret)
+  await expectBad("checkpoints", /must be a file, and is a folder$/, /check the file/, {
+    ...settings,
+    TALLYSTICK_HEADS: tmpdir(),
+  })
+  await expectBad("archive", /^cannot write: ENOTDIR/, /TALLYSTICK_ARCHIVE/, {
+    ...settings,
+    TALLYSTICK_ARCHIVE: join(service.data, "secret"),
+  })
+  await expectBad("data", /is not a folder/, /set TALLYSTICK_DATA/, {
+    ...settings,
+    TALLYSTICK_DATA: join(service.data, "secret"),
+  })
+  await expectBad("configuration", /TALLYSTICK_PORT must be/, /correct it/, {
+    ...settings,
+    TALLYSTICK_PORT: "x",
+  })
 
-    const heads = await readFile(`${service.data}.heads`, "utf8")
-    const ahead = heads.trimEnd().replace(/ (\d+) (\S+)$/, " 999999 $2")
-    assert.notEqual(ahead, heads.trimEnd())
-    await writeFile(`${service.data}.heads`, `${ahead}\n`)
-    await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
-    const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
-    await writeFile(
-      `${service.data}.heads`,
-      `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
-    )
-    await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
-    await writeFile(
-      `${service.data}.heads`,
-      `${heads}ledger.example/ledgers/elsewhere ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
-    )
-    const strange = await diagnose(settings)
-    assert.deepEqual([strange.code, strange.looks["checkpoints"]?.state], [0, "warn"])
-    assert.match(
-      strange.looks["checkpoints"]?.found ?? "",
-      /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/,
-    )
-    await writeFile(`${service.data}.heads`, heads)
-    await expectBad(
-      "ledger",
-      /holds no ledger, and .* says that something was signed$/,
-      /put the data back/,
-      {
-        ...settings,
-        TALLYSTICK_DATA: folder.path,
-        TALLYSTICK_HEADS: `${service.data}.heads`,
-      },
-    )
-
-    await expectBad("clock", /the last entry was recorded at/, /set the clock right/, {
+  const heads = await readFile(`${service.data}.heads`, "utf8")
+  const ahead = heads.trimEnd().replace(/ (\d+) (\S+)$/, " 999999 $2")
+  assert.notEqual(ahead, heads.trimEnd())
+  await writeFile(`${service.data}.heads`, `${ahead}\n`)
+  await expectBad("checkpoints", /and 999999 were signed/, /put the newer data back/)
+  const [origin, size] = heads.trimEnd().split("\n").at(-1)?.split(" ") ?? []
+  await writeFile(
+    `${service.data}.heads`,
+    `${heads}${origin} ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
+  )
+  await expectBad("checkpoints", /are not those that were signed$/, /tallystick fsck/)
+  await writeFile(
+    `${service.data}.heads`,
+    `${heads}ledger.example/ledgers/elsewhere ${size} ${Buffer.alloc(32, 7).toString("base64")}\n`,
+  )
+  const strange = await diagnose(settings)
+  assert.deepEqual([strange.code, strange.looks["checkpoints"]?.state], [0, "warn"])
+  assert.match(
+    strange.looks["checkpoints"]?.found ?? "",
+    /has 1 ledger that is not here: ledger\.example\/ledgers\/elsewhere$/,
+  )
+  await writeFile(`${service.data}.heads`, heads)
+  await expectBad(
+    "ledger",
+    /holds no ledger, and .* says that something was signed$/,
+    /put the data back/,
+    {
       ...settings,
-      ...clockAhead(-1),
-    })
-    assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
-    const lost = await diagnose({ ...settings, TALLYSTICK_HEADS: join(folder.path, "lost") })
-    assert.deepEqual([lost.code, lost.looks["checkpoints"]?.state], [1, "bad"])
-    assert.match(lost.looks["checkpoints"]?.found ?? "", /so nobody knows what was signed$/)
-    const empty = join(folder.path, "empty")
-    await writeFile(empty, "", { mode: 0o600 })
-    const anew = await diagnose({ ...settings, TALLYSTICK_HEADS: empty })
-    assert.deepEqual([anew.code, anew.looks["checkpoints"]?.state], [0, "warn"])
-    assert.match(anew.looks["checkpoints"]?.found ?? "", /so entries may be missing there$/)
+      TALLYSTICK_DATA: folder.path,
+      TALLYSTICK_HEADS: `${service.data}.heads`,
+    },
+  )
 
-    const text = await tallystick(["doctor"], settings)
-    assert.equal(text.code, 0)
-    assert.match(text.output, /^warn {2}service .*\n +→ if it should run, start it/m)
-  },
-)
+  await expectBad("clock", /the last entry was recorded at/, /set the clock right/, {
+    ...settings,
+    ...clockAhead(-1),
+  })
+  assert.equal((await diagnose(settings)).code, 0, "all of it is undone")
+  const lost = await diagnose({ ...settings, TALLYSTICK_HEADS: join(folder.path, "lost") })
+  assert.deepEqual([lost.code, lost.looks["checkpoints"]?.state], [1, "bad"])
+  assert.match(lost.looks["checkpoints"]?.found ?? "", /so nobody knows what was signed$/)
+  const empty = join(folder.path, "empty")
+  await writeFile(empty, "", { mode: 0o600 })
+  const anew = await diagnose({ ...settings, TALLYSTICK_HEADS: empty })
+  assert.deepEqual([anew.code, anew.looks["checkpoints"]?.state], [0, "warn"])
+  assert.match(anew.looks["checkpoints"]?.found ?? "", /so entries may be missing there$/)
+
+  const text = await tallystick(["doctor"], settings)
+  assert.equal(text.code, 0)
+  assert.match(text.output, /^warn {2}service .*\n +→ if it should run, start it/m)
+})
 
 test("doctor: says when what answers is not the service of the data, and takes its address", async () => {
   await using service = await startService()
@@ -322,38 +318,31 @@ test("doctor: a database that does not answer is one fault, with advice for a da
 
 // archive -----------------------------------------------------------------------------------------
 
-test(
-  "archive verify and doctor say that object storage does not answer",
-  { timeout: 120_000 },
-  async () => {
-    await using service = await startService()
-    await makeWorkspace(service)
-    assert.equal(await service.end(), 0)
-    const settings = {
-      ...settingsOf(service),
-      TALLYSTICK_ARCHIVE: "s3://records/ledger",
-      AWS_ENDPOINT_URL: `http://127.0.0.1:${await freePort()}`,
-      AWS_ACCESS_KEY_ID: "id",
-      AWS_SECRET_ACCESS_KEY: "not-to-be-shown",
-    }
-    // It tries several times, with pauses in which nothing else keeps the process alive.
-    const verified = await tallystick(["archive", "verify"], settings)
-    assert.deepEqual([verified.code, verified.output], [1, ""])
-    assert.match(
-      verified.errors,
-      /^tallystick: the archive s3:\/\/records failed at .*ECONNREFUSED/,
-    )
+test("archive verify and doctor say that object storage does not answer", async () => {
+  await using service = await startService()
+  await makeWorkspace(service)
+  assert.equal(await service.end(), 0)
+  const settings = {
+    ...settingsOf(service),
+    TALLYSTICK_ARCHIVE: "s3://records/ledger",
+    AWS_ENDPOINT_URL: `http://127.0.0.1:${await freePort()}`,
+    AWS_ACCESS_KEY_ID: "id",
+    AWS_SECRET_ACCESS_KEY: "not-to-be-shown",
+  }
+  // It tries several times, with pauses in which nothing else keeps the process alive.
+  const verified = await tallystick(["archive", "verify"], settings)
+  assert.deepEqual([verified.code, verified.output], [1, ""])
+  assert.match(verified.errors, /^tallystick: the archive s3:\/\/records failed at .*ECONNREFUSED/)
 
-    const { code, looks } = await diagnose(settings)
-    assert.deepEqual([code, looks["archive"]?.state], [1, "bad"])
-    assert.match(
-      looks["archive"]?.found ?? "",
-      /^the archive s3:\/\/records failed at .*ECONNREFUSED/,
-    )
-    assert.match(looks["archive"]?.advice ?? "", /TALLYSTICK_ARCHIVE/)
-    assert.ok(!(verified.errors + JSON.stringify(looks)).includes("not-to-be-shown"))
-  },
-)
+  const { code, looks } = await diagnose(settings)
+  assert.deepEqual([code, looks["archive"]?.state], [1, "bad"])
+  assert.match(
+    looks["archive"]?.found ?? "",
+    /^the archive s3:\/\/records failed at .*ECONNREFUSED/,
+  )
+  assert.match(looks["archive"]?.advice ?? "", /TALLYSTICK_ARCHIVE/)
+  assert.ok(!(verified.errors + JSON.stringify(looks)).includes("not-to-be-shown"))
+})
 
 // completion --------------------------------------------------------------------------------------
 
@@ -453,26 +442,22 @@ test("completion: every shell's script names every command, and another shell is
 
 // rotate ------------------------------------------------------------------------------------------
 
-test(
-  "rotate: its announcement is genuine under the former key, and verify shows the new key",
-  { timeout: 60_000 },
-  async () => {
-    await using service = await startService()
-    const acme = await makeWorkspace(service)
-    const before = await logKeyOf(acme.reader, acme.path)
-    const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
-    assert.equal(code, 0, errors)
-    const now = await logKeyOf(acme.reader, acme.path)
-    assert.notEqual(now, before)
-    assert.ok(errors.includes(now))
-    assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")
+test("rotate: its announcement is genuine under the former key, and verify shows the new key", async () => {
+  await using service = await startService()
+  const acme = await makeWorkspace(service)
+  const before = await logKeyOf(acme.reader, acme.path)
+  const { code, output, errors } = await tallystick(["rotate", acme.id], settingsOf(service))
+  assert.equal(code, 0, errors)
+  const now = await logKeyOf(acme.reader, acme.path)
+  assert.notEqual(now, before)
+  assert.ok(errors.includes(now))
+  assert.equal(verifyReceipt(JSON.parse(output), { trustedKeys: [before] }).verdict, "genuine")
 
-    const announcement = join(dirname(service.data), "announcement.json")
-    await writeFile(announcement, output)
-    const checked = await tallystick(["verify", announcement, "--key", before])
-    assert.equal(checked.code, 0, checked.output)
-    assert.ok(checked.output.includes(`newKey: ${now}`), checked.output)
-    assert.equal((await tallystick(["rotate", "unheard-of"], settingsOf(service))).code, 1)
-    await expectChain(acme.reader, acme.id)
-  },
-)
+  const announcement = join(dirname(service.data), "announcement.json")
+  await writeFile(announcement, output)
+  const checked = await tallystick(["verify", announcement, "--key", before])
+  assert.equal(checked.code, 0, checked.output)
+  assert.ok(checked.output.includes(`newKey: ${now}`), checked.output)
+  assert.equal((await tallystick(["rotate", "unheard-of"], settingsOf(service))).code, 1)
+  await expectChain(acme.reader, acme.id)
+})

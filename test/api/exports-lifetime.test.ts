@@ -44,7 +44,7 @@ async function archived(service: Service, least: number): Promise<void> {
     async () =>
       (await metric(service, "tallystick_packed_entries_total")) >= least &&
       (await metric(service, "tallystick_archive_overdue_seconds")) === 0,
-    60_000,
+    180_000,
   )
 }
 

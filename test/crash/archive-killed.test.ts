@@ -20,7 +20,7 @@ const segmentsPerRun = 3
 /** Enough for all kills. */
 const all = filed * Math.ceil((usualKills * segmentsPerRun) / (filed / 64))
 /** For a few segments, on a busy machine. */
-const patientMs = 60_000
+const patientMs = 120_000
 
 function killArchiving(
   { first }: OldLedger,
@@ -59,24 +59,20 @@ async function expectArchived(last: Service, { workspace, receipts }: OldLedger)
   await expectChain(last.root, workspace.id, receipts)
 }
 
-test(
-  `killed ${usualKills} times while entries are archived: nothing is lost, and nothing is there twice`,
-  { timeout: 600_000 },
-  async (t) => {
-    const due = await openDueLedger(all + 50)
-    await using _ = due.first
-    const killed = await killArchiving(due, usualKills, createChance(seedOf(t)))
-    t.diagnostic(JSON.stringify(killed))
-    assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while entries were archived")
-    await using last = await startProgram({ data: due.first.data, environment: busyArchiver })
-    await expectArchived(last, due)
-    assert.equal(await metric(last, "tallystick_archive_segments"), all / 64)
-    // The same frames make the same file, so a file that was not recorded is not left behind.
-    assert.equal(segmentFiles(last.data).length, all / 64)
-    assert.equal(await last.end(), 0)
-    await expectFsckClean(last)
-  },
-)
+test(`killed ${usualKills} times while entries are archived: nothing is lost, and nothing is there twice`, async (t) => {
+  const due = await openDueLedger(all + 50)
+  await using _ = due.first
+  const killed = await killArchiving(due, usualKills, createChance(seedOf(t)))
+  t.diagnostic(JSON.stringify(killed))
+  assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while entries were archived")
+  await using last = await startProgram({ data: due.first.data, environment: busyArchiver })
+  await expectArchived(last, due)
+  assert.equal(await metric(last, "tallystick_archive_segments"), all / 64)
+  // The same frames make the same file, so a file that was not recorded is not left behind.
+  assert.equal(segmentFiles(last.data).length, all / 64)
+  assert.equal(await last.end(), 0)
+  await expectFsckClean(last)
+})
 
 test("canary: bodies that are dropped before their segment is stored are detected", async (t) => {
   const due = await openDueLedger(filed + 50)

@@ -18,30 +18,26 @@ const few = 10
 /** Longer than any of them takes, and less than a test waits. */
 const unfinishedMs = 5000
 
-test(
-  `killed ${usualKills} times while people are erased: all their content goes, and everything else verifies`,
-  { timeout: 600_000 },
-  async (t) => {
-    const old = await openArchivedLedger(
-      Math.max(filed + 50, perPerson * (roundsFor(usualKills) + 1)),
-      personOf,
-    )
-    await using _ = old.first
-    const chance = createChance(seedOf(t))
-    const { killed, asked } = await killErasures(old, {
-      kills: usualKills,
-      chance,
-      environment: idleArchiver,
-    })
-    t.diagnostic(JSON.stringify(killed))
-    assert.ok(killed.kills > usualKills / 2, "hardly any kill fell during an erasure")
-    await using last = await startProgram({ data: old.first.data, environment: idleArchiver })
-    await expectFinished(last, old, asked)
-    await expectChain(last.root, old.workspace.id, old.receipts)
-    assert.equal(await last.end(), 0)
-    await expectFsckClean(last)
-  },
-)
+test(`killed ${usualKills} times while people are erased: all their content goes, and everything else verifies`, async (t) => {
+  const old = await openArchivedLedger(
+    Math.max(filed + 50, perPerson * (roundsFor(usualKills) + 1)),
+    personOf,
+  )
+  await using _ = old.first
+  const chance = createChance(seedOf(t))
+  const { killed, asked } = await killErasures(old, {
+    kills: usualKills,
+    chance,
+    environment: idleArchiver,
+  })
+  t.diagnostic(JSON.stringify(killed))
+  assert.ok(killed.kills > usualKills / 2, "hardly any kill fell during an erasure")
+  await using last = await startProgram({ data: old.first.data, environment: idleArchiver })
+  await expectFinished(last, old, asked)
+  await expectChain(last.root, old.workspace.id, old.receipts)
+  assert.equal(await last.end(), 0)
+  await expectFsckClean(last)
+})
 
 test("canary: a service that does not resume erasures is detected", async (t) => {
   const first = await startProgram()

@@ -29,23 +29,19 @@ const smallKills = 8
 /** Entries are three days old. */
 const clock = clockModule(3)
 
-test(
-  `killed ${usualKills} times while contents expire: what is gone is explained, and nothing expires twice`,
-  { timeout: 600_000 },
-  async (t) => {
-    const old = await openOld()
-    await using _ = old.first
-    const killed = await killExpiry(old, usualKills, createChance(seedOf(t)))
-    t.diagnostic(JSON.stringify(killed))
-    assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while contents expired")
-    await using last = await startProgram({ data: old.first.data, environment: old.environment })
-    await expire(last, old.workspace)
-    await expectExplained(last, old.workspace)
-    await expectChain(last.root, old.workspace.id, old.receipts)
-    assert.equal(await last.end(), 0)
-    await expectFsckClean(last)
-  },
-)
+test(`killed ${usualKills} times while contents expire: what is gone is explained, and nothing expires twice`, async (t) => {
+  const old = await openOld()
+  await using _ = old.first
+  const killed = await killExpiry(old, usualKills, createChance(seedOf(t)))
+  t.diagnostic(JSON.stringify(killed))
+  assert.ok(killed.kills > usualKills / 2, "hardly any kill fell while contents expired")
+  await using last = await startProgram({ data: old.first.data, environment: old.environment })
+  await expire(last, old.workspace)
+  await expectExplained(last, old.workspace)
+  await expectChain(last.root, old.workspace.id, old.receipts)
+  assert.equal(await last.end(), 0)
+  await expectFsckClean(last)
+})
 
 test("canary: contents that are destroyed before that is recorded are detected", async (t) => {
   const old = await openSmall()

@@ -18,87 +18,79 @@ import { skipUnlessStrict } from "./strict.ts"
 const vectors = join(import.meta.dirname, "..", "vectors")
 const former = join(vectors, "layout-3")
 
-test(
-  "data of an older version is checked and copied unchanged; a start upgrades it, and writing goes on",
-  { timeout: 120_000 },
-  async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const data = join(folder, "data")
-    cpSync(former, data, { recursive: true })
-    cpSync(join(former, "heads"), `${data}.heads`)
-    {
-      using search = new DatabaseSync(join(data, "search.db"))
-      search.exec("CREATE TABLE searchable (n INTEGER PRIMARY KEY); PRAGMA user_version = 2;")
-    }
-    const settings = { TALLYSTICK_DATA: data }
-    for (const command of [["fsck"], ["backup", join(folder, "copy")]]) {
-      const { code, output, errors } = await tallystick(command, settings)
-      assert.equal(code, 0, output + errors)
-    }
-
-    const written: MintedReceipt[] = []
-    for (const start of [1, 2]) {
-      await using service = await startProgram({ data })
-      assert.equal(
-        /upgrading the data to the layout of this version/.test(service.log()),
-        start === 1,
-      )
-      for (const id of ["acme", "globex"]) {
-        const { bearer } = await makeKey(service, id, { scopes: ["read", "write"] })
-        const client = service.client(bearer)
-        const reply = await client.write(eventFor(id), `written-at-start-${start}`)
-        assert.equal(reply.status, 202, reply.text)
-        if (id === "acme") written.push(reply.json())
-        await expectChain(client, id, id === "acme" ? written : [])
-      }
-      assert.equal(await service.end(), 0)
-      const { code, output, errors } = await tallystick(["fsck"], settings)
-      assert.equal(code, 0, output + errors)
-    }
-  },
-)
-
-test(
-  "an evidence pack of an older version is served unchanged, and a new one has the verifier",
-  { timeout: 120_000 },
-  async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
-    t.after(() => rmSync(folder, { recursive: true }))
-    const data = join(folder, "data")
-    const written = join(vectors, "pack-without-verifier")
-    cpSync(written, data, { recursive: true })
-    cpSync(join(written, "heads"), `${data}.heads`)
-    const [path = "", hash] = readFileSync(join(written, "pack"), "utf8").trim().split(" ")
-    const settings = { TALLYSTICK_DATA: data }
-    {
-      await using service = await startProgram({ data })
-      const { bytes } = await service.root.get(path)
-      assert.equal(createHash("sha256").update(bytes).digest("hex"), hash)
-      const pack = { title: "Of this version", filter: {} }
-      const made = await service.root.post("/v1/workspaces/acme/evidence-packs", pack)
-      assert.equal(made.status, 201, made.text)
-      const own = path.replace(/pack_\w+/, made.json().packId)
-      const files = readZip(new Uint8Array((await service.root.get(own)).bytes))
-      const carried = Buffer.from(files?.get("verify.html") ?? assert.fail()).toString()
-      assert.equal(carried, (await service.client().get("/verify.html")).text)
-      await expectChain(service.root, "acme")
-      assert.equal(await service.end(), 0)
-    }
-    // A copy knows it, too.
-    const copy = join(folder, "copy")
-    for (const command of [["fsck"], ["backup", copy]]) {
-      const { code, output, errors } = await tallystick(command, settings)
-      assert.equal(code, 0, output + errors)
-    }
-    const { code, output, errors } = await tallystick(["fsck"], { TALLYSTICK_DATA: copy })
+test("data of an older version is checked and copied unchanged; a start upgrades it, and writing goes on", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const data = join(folder, "data")
+  cpSync(former, data, { recursive: true })
+  cpSync(join(former, "heads"), `${data}.heads`)
+  {
+    using search = new DatabaseSync(join(data, "search.db"))
+    search.exec("CREATE TABLE searchable (n INTEGER PRIMARY KEY); PRAGMA user_version = 2;")
+  }
+  const settings = { TALLYSTICK_DATA: data }
+  for (const command of [["fsck"], ["backup", join(folder, "copy")]]) {
+    const { code, output, errors } = await tallystick(command, settings)
     assert.equal(code, 0, output + errors)
-  },
-)
+  }
+
+  const written: MintedReceipt[] = []
+  for (const start of [1, 2]) {
+    await using service = await startProgram({ data })
+    assert.equal(
+      /upgrading the data to the layout of this version/.test(service.log()),
+      start === 1,
+    )
+    for (const id of ["acme", "globex"]) {
+      const { bearer } = await makeKey(service, id, { scopes: ["read", "write"] })
+      const client = service.client(bearer)
+      const reply = await client.write(eventFor(id), `written-at-start-${start}`)
+      assert.equal(reply.status, 202, reply.text)
+      if (id === "acme") written.push(reply.json())
+      await expectChain(client, id, id === "acme" ? written : [])
+    }
+    assert.equal(await service.end(), 0)
+    const { code, output, errors } = await tallystick(["fsck"], settings)
+    assert.equal(code, 0, output + errors)
+  }
+})
+
+test("an evidence pack of an older version is served unchanged, and a new one has the verifier", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tallystick-"))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const data = join(folder, "data")
+  const written = join(vectors, "pack-without-verifier")
+  cpSync(written, data, { recursive: true })
+  cpSync(join(written, "heads"), `${data}.heads`)
+  const [path = "", hash] = readFileSync(join(written, "pack"), "utf8").trim().split(" ")
+  const settings = { TALLYSTICK_DATA: data }
+  {
+    await using service = await startProgram({ data })
+    const { bytes } = await service.root.get(path)
+    assert.equal(createHash("sha256").update(bytes).digest("hex"), hash)
+    const pack = { title: "Of this version", filter: {} }
+    const made = await service.root.post("/v1/workspaces/acme/evidence-packs", pack)
+    assert.equal(made.status, 201, made.text)
+    const own = path.replace(/pack_\w+/, made.json().packId)
+    const files = readZip(new Uint8Array((await service.root.get(own)).bytes))
+    const carried = Buffer.from(files?.get("verify.html") ?? assert.fail()).toString()
+    assert.equal(carried, (await service.client().get("/verify.html")).text)
+    await expectChain(service.root, "acme")
+    assert.equal(await service.end(), 0)
+  }
+  // A copy knows it, too.
+  const copy = join(folder, "copy")
+  for (const command of [["fsck"], ["backup", copy]]) {
+    const { code, output, errors } = await tallystick(command, settings)
+    assert.equal(code, 0, output + errors)
+  }
+  const { code, output, errors } = await tallystick(["fsck"], { TALLYSTICK_DATA: copy })
+  assert.equal(code, 0, output + errors)
+})
 
 test(
   "an upgrade on a full disk ends with a sentence, and keeps what it has copied",
-  { timeout: 120_000, skip: skipUnlessStrict(noDisk("ext4")) },
+  { skip: skipUnlessStrict(noDisk("ext4")) },
   async () => {
     using disk = makeDisk("ext4")
     const data = join(disk.path, "data")

@@ -298,74 +298,70 @@ test("a starting service and a command that begin at once do not both use the da
   t.diagnostic(`${services} services of 30 came first, or after the command`)
 })
 
-test(
-  "copy: there and back, everything is the same, works, and passes fsck",
-  { timeout: 180_000 },
-  async () => {
-    await using folder = await makeFolder()
-    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
-    const { service, acme, receipts, token } = await smallLedger(origin, 2000)
-    const some = receipts.filter((_, at) => at % 200 === 0).map(({ receipt }) => receipt)
-    const before = await answersOf(service, acme, some)
-    const rootKey = service.rootKey
-    const busy = await tallystick([
-      "copy",
-      "--from",
-      origin.TALLYSTICK_DATA,
-      "--to",
-      await server.createDatabase(),
-    ])
-    assert.deepEqual([busy.code, busy.output], [1, ""])
-    assert.match(busy.errors, /another tallystick is using the data folder/)
-    assert.equal(await service.end(), 0)
+test("copy: there and back, everything is the same, works, and passes fsck", async () => {
+  await using folder = await makeFolder()
+  const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
+  const { service, acme, receipts, token } = await smallLedger(origin, 2000)
+  const some = receipts.filter((_, at) => at % 200 === 0).map(({ receipt }) => receipt)
+  const before = await answersOf(service, acme, some)
+  const rootKey = service.rootKey
+  const busy = await tallystick([
+    "copy",
+    "--from",
+    origin.TALLYSTICK_DATA,
+    "--to",
+    await server.createDatabase(),
+  ])
+  assert.deepEqual([busy.code, busy.output], [1, ""])
+  assert.match(busy.errors, /another tallystick is using the data folder/)
+  assert.equal(await service.end(), 0)
 
-    const url = await server.createDatabase()
-    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
-    const wrong = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], {
-      TALLYSTICK_SECRET: "ab".repeat(32),
-    })
-    assert.deepEqual([wrong.code, wrong.output], [1, ""])
-    assert.match(wrong.errors, /is not the secret that this data was made with/)
-    const said = await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
-    assert.match(said, /^Copied 2012 entries of 2 workspaces\.\n/)
-    assert.match(said, /Everything is as it was written/)
+  const url = await server.createDatabase()
+  const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+  const wrong = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], {
+    TALLYSTICK_SECRET: "ab".repeat(32),
+  })
+  assert.deepEqual([wrong.code, wrong.output], [1, ""])
+  assert.match(wrong.errors, /is not the secret that this data was made with/)
+  const said = await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
+  assert.match(said, /^Copied 2012 entries of 2 workspaces\.\n/)
+  assert.match(said, /Everything is as it was written/)
 
-    // The service goes on where the folder ended.
-    await using moved = await start(database, rootKey)
-    assert.deepEqual(await answersOf(moved, acme, some), before)
-    const reply = await moved.client(token).get(`${acme.path}/receipts/${receipts[0]?.receipt}`)
-    assert.equal(reply.status, 200, reply.text)
-    const writer = moved.client(acme.writer.bearer)
-    const repeated = await writer.write(eventFor(acme.id), "order-4711-made")
-    assert.equal(repeated.status, 202, repeated.text)
-    assert.equal((await writer.write(eventFor(acme.id), "order-4711-made")).text, repeated.text)
-    const reader = moved.client(acme.reader.bearer)
-    await expectChain(reader, acme.id, [...receipts.slice(0, 20), repeated.json()])
-    const now = await answersOf(moved, acme, some)
-    const inUse = await tallystick(["fsck"], { ...database })
-    assert.deepEqual([inUse.code, inUse.output], [1, ""])
-    assert.match(inUse.errors, /another tallystick is using the database/)
-    assert.equal(await moved.end(), 0)
-    assert.match(await done(["fsck"], database), /Everything is as it was written/)
+  // The service goes on where the folder ended.
+  await using moved = await start(database, rootKey)
+  assert.deepEqual(await answersOf(moved, acme, some), before)
+  const reply = await moved.client(token).get(`${acme.path}/receipts/${receipts[0]?.receipt}`)
+  assert.equal(reply.status, 200, reply.text)
+  const writer = moved.client(acme.writer.bearer)
+  const repeated = await writer.write(eventFor(acme.id), "order-4711-made")
+  assert.equal(repeated.status, 202, repeated.text)
+  assert.equal((await writer.write(eventFor(acme.id), "order-4711-made")).text, repeated.text)
+  const reader = moved.client(acme.reader.bearer)
+  await expectChain(reader, acme.id, [...receipts.slice(0, 20), repeated.json()])
+  const now = await answersOf(moved, acme, some)
+  const inUse = await tallystick(["fsck"], { ...database })
+  assert.deepEqual([inUse.code, inUse.output], [1, ""])
+  assert.match(inUse.errors, /another tallystick is using the database/)
+  assert.equal(await moved.end(), 0)
+  assert.match(await done(["fsck"], database), /Everything is as it was written/)
 
-    // The folder is older than what was signed by now.
-    const older = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url])
-    assert.equal(older.code, 1)
-    assert.match(older.errors, /the data is older than what was signed/)
+  // The folder is older than what was signed by now.
+  const older = await tallystick(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url])
+  assert.equal(older.code, 1)
+  assert.match(older.errors, /the data is older than what was signed/)
 
-    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
-    await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
-    await using returned = await start(back, rootKey)
-    assert.deepEqual(await answersOf(returned, acme, some), now)
-    const again = await returned
-      .client(acme.writer.bearer)
-      .write(eventFor(acme.id), "order-4711-made")
-    assert.equal(again.text.replaceAll(returned.url, ""), repeated.text.replaceAll(moved.url, ""))
-    await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
-    assert.equal(await returned.end(), 0)
-    assert.match(await done(["fsck"], back), /Everything is as it was written/)
-  },
-)
+  const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
+  await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
+  await using returned = await start(back, rootKey)
+  assert.deepEqual(await answersOf(returned, acme, some), now)
+  const again = await returned
+    .client(acme.writer.bearer)
+    .write(eventFor(acme.id), "order-4711-made")
+  assert.equal(again.text.replaceAll(returned.url, ""), repeated.text.replaceAll(moved.url, ""))
+  await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
+  assert.equal(await returned.end(), 0)
+  assert.match(await done(["fsck"], back), /Everything is as it was written/)
+})
 
 /** Four days after the entries were recorded. */
 const later = clockModule(4)
@@ -413,118 +409,110 @@ async function growOld(service: Service, acme: Workspace): Promise<void> {
   await signed(service, acme, (await root.get(`${path}/integrity`)).json().size)
 }
 
-test(
-  "copy: archived, erased, expired and held entries are the same there and back",
-  { timeout: 300_000 },
-  async () => {
-    await using folder = await makeFolder()
-    const archive = { TALLYSTICK_ARCHIVE: join(folder.path, "archive") }
-    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data"), ...archive }
-    const { acme, receipts, ...written } = await oldLedger(origin)
-    await using service = written.service
-    const some = receipts.map(({ receipt }) => receipt)
-    const states = async ({ root }: Service) =>
-      await Promise.all(
-        some.map(async (receipt) => {
-          const { entry } = (await root.get(`${acme.path}/receipts/${receipt}`)).json()
-          return entry.integrity
-        }),
+test("copy: archived, erased, expired and held entries are the same there and back", async () => {
+  await using folder = await makeFolder()
+  const archive = { TALLYSTICK_ARCHIVE: join(folder.path, "archive") }
+  const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data"), ...archive }
+  const { acme, receipts, ...written } = await oldLedger(origin)
+  await using service = written.service
+  const some = receipts.map(({ receipt }) => receipt)
+  const states = async ({ root }: Service) =>
+    await Promise.all(
+      some.map(async (receipt) => {
+        const { entry } = (await root.get(`${acme.path}/receipts/${receipt}`)).json()
+        return entry.integrity
+      }),
+    )
+  const before = await answersOf(service, acme, [])
+  const shown = await states(service)
+  assert.deepEqual(new Set(shown), new Set(["erased", "expired", "verified"]))
+  const rootKey = service.rootKey
+  assert.equal(await service.end(), 0)
+
+  const url = await server.createDatabase()
+  await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
+  const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+  assert.match(await done(["fsck"], database), /Everything is as it was written/)
+  await using moved = await start(database, rootKey)
+  assert.deepEqual(await answersOf(moved, acme, []), before)
+  assert.deepEqual(await states(moved), shown)
+  await expectChain(moved.client(acme.reader.bearer), acme.id, receipts)
+  const asked = { subject: { id: "usr_1" }, scope: "entries", reason: "a test", dryRun: true }
+  const preview = await moved.root.post(`${acme.path}/erasures`, asked)
+  assert.equal(preview.json().holds.length, 1, preview.text)
+  assert.equal(await moved.end(), 0)
+
+  const back: Place = { TALLYSTICK_DATA: join(folder.path, "back"), ...archive }
+  await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
+  assert.match(await done(["fsck"], back), /Everything is as it was written/)
+  await using returned = await start(back, rootKey)
+  assert.deepEqual(await states(returned), shown)
+  await expectChain(returned.client(acme.reader.bearer), acme.id, receipts)
+  assert.equal(await returned.end(), 0)
+})
+
+test("copy: killed again and again it goes on, and half a copy starts no service", async (t) => {
+  const chance = createChance(seedOf(t))
+  await using folder = await makeFolder()
+  const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
+  const { service, acme, receipts } = await smallLedger(origin, 2000)
+  await service.end()
+  const url = await server.createDatabase()
+  const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
+
+  // It ends after its first thousand entries.
+  const place = (data: string) => ({ data, databaseUrl: undefined, heads: `${data}.heads` })
+  const secret = await readFile(join(origin.TALLYSTICK_DATA, "secret"), "utf8")
+  const ended = copyLedger({
+    from: place(origin.TALLYSTICK_DATA),
+    to: { ...place(origin.TALLYSTICK_DATA), databaseUrl: url },
+    secrets: { secret: Buffer.from(secret.trim(), "hex") },
+    limits: defaultLimits,
+    progress: (step) => {
+      if (step.includes(`${acme.id}: 1000 of`)) throw new Error("enough")
+    },
+  })
+  await assert.rejects(ended, /^Error: enough$/)
+  const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
+  await assert.rejects(start(database), /nothing is recorded .* something was signed/)
+
+  for (const [from, to, environment] of [
+    [origin.TALLYSTICK_DATA, url, origin],
+    [url, back.TALLYSTICK_DATA, origin],
+  ] as const) {
+    const copy = ["copy", "--from", from, "--to", to]
+    let killed = 0
+    for (let round = 0; round < 2; round++) {
+      const { code } = await tallystick(
+        copy,
+        { ...environment },
+        { killAfterMs: 200 + chance.below(1200) },
       )
-    const before = await answersOf(service, acme, [])
-    const shown = await states(service)
-    assert.deepEqual(new Set(shown), new Set(["erased", "expired", "verified"]))
-    const rootKey = service.rootKey
-    assert.equal(await service.end(), 0)
-
-    const url = await server.createDatabase()
-    await done(["copy", "--from", origin.TALLYSTICK_DATA, "--to", url], origin)
-    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
-    assert.match(await done(["fsck"], database), /Everything is as it was written/)
-    await using moved = await start(database, rootKey)
-    assert.deepEqual(await answersOf(moved, acme, []), before)
-    assert.deepEqual(await states(moved), shown)
-    await expectChain(moved.client(acme.reader.bearer), acme.id, receipts)
-    const asked = { subject: { id: "usr_1" }, scope: "entries", reason: "a test", dryRun: true }
-    const preview = await moved.root.post(`${acme.path}/erasures`, asked)
-    assert.equal(preview.json().holds.length, 1, preview.text)
-    assert.equal(await moved.end(), 0)
-
-    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back"), ...archive }
-    await done(["copy", "--from", url, "--to", back.TALLYSTICK_DATA], origin)
-    assert.match(await done(["fsck"], back), /Everything is as it was written/)
-    await using returned = await start(back, rootKey)
-    assert.deepEqual(await states(returned), shown)
-    await expectChain(returned.client(acme.reader.bearer), acme.id, receipts)
-    assert.equal(await returned.end(), 0)
-  },
-)
-
-test(
-  "copy: killed again and again it goes on, and half a copy starts no service",
-  { timeout: 240_000 },
-  async (t) => {
-    const chance = createChance(seedOf(t))
-    await using folder = await makeFolder()
-    const origin: Place = { TALLYSTICK_DATA: join(folder.path, "data") }
-    const { service, acme, receipts } = await smallLedger(origin, 2000)
-    await service.end()
-    const url = await server.createDatabase()
-    const back: Place = { TALLYSTICK_DATA: join(folder.path, "back") }
-
-    // It ends after its first thousand entries.
-    const place = (data: string) => ({ data, databaseUrl: undefined, heads: `${data}.heads` })
-    const secret = await readFile(join(origin.TALLYSTICK_DATA, "secret"), "utf8")
-    const ended = copyLedger({
-      from: place(origin.TALLYSTICK_DATA),
-      to: { ...place(origin.TALLYSTICK_DATA), databaseUrl: url },
-      secrets: { secret: Buffer.from(secret.trim(), "hex") },
-      limits: defaultLimits,
-      progress: (step) => {
-        if (step.includes(`${acme.id}: 1000 of`)) throw new Error("enough")
-      },
-    })
-    await assert.rejects(ended, /^Error: enough$/)
-    const database: Place = { ...origin, TALLYSTICK_DATABASE_URL: url }
-    await assert.rejects(start(database), /nothing is recorded .* something was signed/)
-
-    for (const [from, to, environment] of [
-      [origin.TALLYSTICK_DATA, url, origin],
-      [url, back.TALLYSTICK_DATA, origin],
-    ] as const) {
-      const copy = ["copy", "--from", from, "--to", to]
-      let killed = 0
-      for (let round = 0; round < 2; round++) {
-        const { code } = await tallystick(
-          copy,
-          { ...environment },
-          { killAfterMs: 200 + chance.below(1200) },
-        )
-        if (code === null) killed += 1
-      }
-      t.diagnostic(`killed ${killed} of 2`)
-      const said = await done(copy, environment)
-      // There, a thousand were; on the way back, each try may have been killed at its beginning.
-      const before =
-        to === url
-          ? /^Copied 2012 entries of 2 workspaces, [12]\d{3} of them before\.\n/
-          : /^Copied 2012 entries of 2 workspaces/
-      assert.match(said, before)
-      assert.match(said, /Everything is as it was written/)
-      // Again changes nothing.
-      assert.match(await done(copy, environment), /, 2012 of them before\.\n/)
+      if (code === null) killed += 1
     }
-    for (const one of [database, back]) {
-      await using copied = await start(one, service.rootKey)
-      await expectChain(copied.client(acme.reader.bearer), acme.id, receipts.slice(0, 50))
-      assert.equal(await copied.end(), 0)
-      if (one === database) break
-    }
-  },
-)
+    t.diagnostic(`killed ${killed} of 2`)
+    const said = await done(copy, environment)
+    // There, a thousand were; on the way back, each try may have been killed at its beginning.
+    const before =
+      to === url
+        ? /^Copied 2012 entries of 2 workspaces, [12]\d{3} of them before\.\n/
+        : /^Copied 2012 entries of 2 workspaces/
+    assert.match(said, before)
+    assert.match(said, /Everything is as it was written/)
+    // Again changes nothing.
+    assert.match(await done(copy, environment), /, 2012 of them before\.\n/)
+  }
+  for (const one of [database, back]) {
+    await using copied = await start(one, service.rootKey)
+    await expectChain(copied.client(acme.reader.bearer), acme.id, receipts.slice(0, 50))
+    assert.equal(await copied.end(), 0)
+    if (one === database) break
+  }
+})
 
 test(
   "fsck: names what was altered in the database, and reindex rebuilds derived data",
-  { ...onOwnServer, timeout: 240_000 },
+  onOwnServer,
   async () => {
     await using folder = await makeFolder()
     const url = await server.createDatabase()
@@ -680,78 +668,74 @@ test(
   },
 )
 
-test(
-  "export, doctor, backup, secret rotate and root-key rotate on a database",
-  { timeout: 120_000 },
-  async () => {
-    await using folder = await makeFolder()
-    const url = await server.createDatabase()
-    const place: Place = {
-      TALLYSTICK_DATA: join(folder.path, "data"),
-      TALLYSTICK_DATABASE_URL: url,
-    }
-    const doctor = async (environment: Place) => {
-      const { code, output } = await tallystick(["doctor", "--json"], { ...environment })
-      const looks = JSON.parse(output) as readonly { name: string; state: string; found: string }[]
-      const states = new Map(looks.map(({ name, state, found }) => [name, `${state} ${found}`]))
-      return { code, states }
-    }
-    const { states: before } = await doctor(place)
-    assert.equal(before.get("ledger"), "warn the database holds no ledger")
-    const { service, acme, receipts } = await smallLedger(place, 300)
-    const settings = { ...settingsOf(service), ...place }
-    const exported = join(folder.path, "export")
+test("export, doctor, backup, secret rotate and root-key rotate on a database", async () => {
+  await using folder = await makeFolder()
+  const url = await server.createDatabase()
+  const place: Place = {
+    TALLYSTICK_DATA: join(folder.path, "data"),
+    TALLYSTICK_DATABASE_URL: url,
+  }
+  const doctor = async (environment: Place) => {
+    const { code, output } = await tallystick(["doctor", "--json"], { ...environment })
+    const looks = JSON.parse(output) as readonly { name: string; state: string; found: string }[]
+    const states = new Map(looks.map(({ name, state, found }) => [name, `${state} ${found}`]))
+    return { code, states }
+  }
+  const { states: before } = await doctor(place)
+  assert.equal(before.get("ledger"), "warn the database holds no ledger")
+  const { service, acme, receipts } = await smallLedger(place, 300)
+  const settings = { ...settingsOf(service), ...place }
+  const exported = join(folder.path, "export")
 
-    // While the service runs.
-    const first = await done(["export", acme.id, exported], settings)
-    assert.match(first, /^305 entries of .*, 305 of them new/)
-    const { code, states } = await doctor(settings)
-    for (const name of ["database", "keys", "chains", "checkpoints", "clock", "service"])
-      assert.match(states.get(name) ?? "none", /^ok/, name)
-    assert.equal(code, 0)
-    const backup = await tallystick(["backup", join(folder.path, "monday")], settings)
-    assert.deepEqual([backup.code, backup.output], [1, ""])
-    assert.match(backup.errors, /pg_basebackup .* pg_dump/)
-    for (const args of [["reindex"], ["secret", "rotate"], ["resume"]]) {
-      const refused = await tallystick(args, settings)
-      assert.deepEqual([refused.code, refused.output], [1, ""], args.join(" "))
-      assert.match(refused.errors, /another tallystick is using the database/)
-    }
-    await signed(service, acme, 306)
-    assert.equal(await service.end(), 0)
+  // While the service runs.
+  const first = await done(["export", acme.id, exported], settings)
+  assert.match(first, /^305 entries of .*, 305 of them new/)
+  const { code, states } = await doctor(settings)
+  for (const name of ["database", "keys", "chains", "checkpoints", "clock", "service"])
+    assert.match(states.get(name) ?? "none", /^ok/, name)
+  assert.equal(code, 0)
+  const backup = await tallystick(["backup", join(folder.path, "monday")], settings)
+  assert.deepEqual([backup.code, backup.output], [1, ""])
+  assert.match(backup.errors, /pg_basebackup .* pg_dump/)
+  for (const args of [["reindex"], ["secret", "rotate"], ["resume"]]) {
+    const refused = await tallystick(args, settings)
+    assert.deepEqual([refused.code, refused.output], [1, ""], args.join(" "))
+    assert.match(refused.errors, /another tallystick is using the database/)
+  }
+  await signed(service, acme, 306)
+  assert.equal(await service.end(), 0)
 
-    // While none runs: the export is recorded in the database itself, which a standby would refuse.
-    const readOnly = `${url}?options=-c%20default_transaction_read_only=on`
-    const { errors } = await tallystick(["export", acme.id, exported], {
-      ...settings,
-      TALLYSTICK_DATABASE_URL: readOnly,
-    })
-    assert.match(errors, /^tallystick: the database takes no writes; nothing was recorded: .*\n$/)
-    assert.match(
-      await done(["export", acme.id, exported], settings),
-      /^306 entries of .*, 1 of them new/,
-    )
-    assert.match(await done(["secret", "rotate"], settings), /The new secret is generation 2/)
-    const rootKeys = {
-      TALLYSTICK_ROOT_KEY: "another-root-key-of-thirty-two-characters",
-      TALLYSTICK_ROOT_KEY_PREVIOUS: service.rootKey,
-    }
-    await done(["root-key", "rotate"], { ...place, ...rootKeys })
-    assert.match(await done(["resume"], place), /There is nothing to resume/)
-    assert.match(await done(["fsck"], place), /Everything is as it was written/)
-    await using again = await startService({
-      data: place.TALLYSTICK_DATA,
-      environment: { ...place, ...rootKeys },
-    })
-    await expectChain(again.client(acme.reader.bearer), acme.id, receipts.slice(0, 20))
-    assert.equal((await again.root.get(acme.path)).status, 200)
-    assert.equal(await again.end(), 0)
-  },
-)
+  // While none runs: the export is recorded in the database itself, which a standby would refuse.
+  const readOnly = `${url}?options=-c%20default_transaction_read_only=on`
+  const { errors } = await tallystick(["export", acme.id, exported], {
+    ...settings,
+    TALLYSTICK_DATABASE_URL: readOnly,
+  })
+  assert.match(errors, /^tallystick: the database takes no writes; nothing was recorded: .*\n$/)
+  assert.match(
+    await done(["export", acme.id, exported], settings),
+    /^306 entries of .*, 1 of them new/,
+  )
+  assert.match(await done(["secret", "rotate"], settings), /The new secret is generation 2/)
+  const rootKeys = {
+    TALLYSTICK_ROOT_KEY: "another-root-key-of-thirty-two-characters",
+    TALLYSTICK_ROOT_KEY_PREVIOUS: service.rootKey,
+  }
+  await done(["root-key", "rotate"], { ...place, ...rootKeys })
+  assert.match(await done(["resume"], place), /There is nothing to resume/)
+  assert.match(await done(["fsck"], place), /Everything is as it was written/)
+  await using again = await startService({
+    data: place.TALLYSTICK_DATA,
+    environment: { ...place, ...rootKeys },
+  })
+  await expectChain(again.client(acme.reader.bearer), acme.id, receipts.slice(0, 20))
+  assert.equal((await again.root.get(acme.path)).status, 200)
+  assert.equal(await again.end(), 0)
+})
 
 test(
   "resume: a database that was restored to an older state continues in a new epoch",
-  { ...onOwnServer, timeout: 120_000 },
+  onOwnServer,
   async () => {
     await using folder = await makeFolder()
     const url = await server.createDatabase()
