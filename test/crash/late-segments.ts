@@ -4,7 +4,7 @@
 import files from "node:fs/promises"
 import { syncBuiltinESMExports } from "node:module"
 
-const lateMs = 150
+const lateMs = 500
 const { open, rename } = files
 const unnamed = new Map<string, string>()
 

@@ -170,7 +170,12 @@ test("a role that may not write: a start names the tables, and a server refuses 
   ] as const) {
     await askDatabase(url, lost)
     await postgres.terminateBackends()
-    await assert.rejects(store.ready(), reason)
+    await eventually("it says why, once it is connected again", () =>
+      store.ready().then(
+        () => false,
+        (refusal: Error) => reason.test(refusal.message),
+      ),
+    )
     await assert.rejects(write(store, "acme", ["second"]), { code: "read_only" })
     await askDatabase(url, back)
     await postgres.terminateBackends()
