@@ -6,6 +6,7 @@ import {
   chmod,
   chown,
   cp,
+  mkdir,
   mkdtemp,
   mkdtempDisposable,
   open,
@@ -23,6 +24,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { test } from "node:test"
+import { readZip } from "@tallystick/proof"
 import { expectChain } from "./chain.ts"
 import { startProgram } from "./crash/programs.ts"
 import { flipped } from "./flipped.ts"
@@ -270,6 +272,30 @@ test("verify: during a key's overlap, evidence is genuine under either key", asy
   }
   assert.equal((await tallystick(["verify", ...files])).code, 2)
   await expectChain(workspace.reader, workspace.id)
+})
+
+test("verify: a pack that was unpacked is one, also without its disclosures", async () => {
+  await using service = await startProgram()
+  const workspace = await makeWorkspace(service)
+  const { pack, vkey } = await evidence(service, workspace)
+  await service.end()
+  await using unpacked = await mkdtempDisposable(join(tmpdir(), "tallystick-unpacked-"))
+  for (const [path, content] of readZip(pack) ?? []) {
+    await mkdir(dirname(join(unpacked.path, path)), { recursive: true })
+    await writeFile(join(unpacked.path, path), content)
+  }
+  const verified = () => tallystick(["verify", unpacked.path, "--key", vkey])
+  assert.match((await verified()).output, /: genuine\n[^]*title: Audit\n/)
+  await rm(join(unpacked.path, "disclosures"), { recursive: true })
+  await writeFile(join(unpacked.path, ".DS_Store"), "")
+  const { code, output } = await verified()
+  assert.match(output, /withheld: [1-9]/)
+  assert.match(output, /not covered by the proof: \.DS_Store\n/)
+  assert.equal(code, 0)
+  await writeFile(join(unpacked.path, "entries.csv"), "")
+  const changed = await verified()
+  assert.match(changed.output, /manifest does not hold, in entries\.csv/)
+  assert.equal(changed.code, 3)
 })
 
 test("verify: one changed byte anywhere is found, and the exit code is 3", async () => {

@@ -5,7 +5,7 @@ import { canonicalize } from "./canonical.ts"
 import { formatCheckpoint } from "./checkpoint.ts"
 import { ed25519Verify, type Verify } from "./ed25519.ts"
 import { toBase64, toHex, utf8 } from "./encoding.ts"
-import { examineExport, examineFile } from "./finding.ts"
+import { examineFolder, examineFile } from "./finding.ts"
 import { ledgerId } from "./genesis.ts"
 import type { JsonObject } from "./json.ts"
 import { signNote } from "./note.ts"
@@ -77,7 +77,7 @@ test("the key of genuine evidence is the trusted one, whoever else has signed", 
     const lines = utf8(`${JSON.stringify(entry)}\n{"end":{}}\n`)
     for (const finding of [
       ...examineFile(utf8(JSON.stringify(entry)), input),
-      examineExport(folder, input),
+      examineFolder(folder, input),
     ])
       assert.deepEqual([finding.verdict, finding.facts["key"]], [verdict, key], finding.what)
     assert.equal(examineFile(lines, input)[0]?.facts["key"], key)

@@ -4,8 +4,8 @@ import { examineLines, isExportedLines } from "./exported-lines.ts"
 import { verifyExport, type ExportFiles, type ExportVerdict } from "./export.ts"
 import { definedOf, equalJson, isObject, parseJson, readJson, type JsonObject } from "./json.ts"
 import type { MissingCounts } from "./missing-content.ts"
-import { packGroup } from "./pack-form.ts"
-import { verifyPack, type PackVerdict } from "./pack.ts"
+import { packGroup, packPaths } from "./pack-form.ts"
+import { isPackPath, verifyPack, type PackVerdict } from "./pack.ts"
 import { verifyReceipt, type Because, type Verdict } from "./receipt.ts"
 import type { Sha256 } from "./sha256.ts"
 import { parseTilePath } from "./tile.ts"
@@ -363,14 +363,39 @@ function ofPack(verdict: PackVerdict): Finding {
   }
   if (verdict.verdict !== "refuted") return concluded("pack", verdict, facts)
   const { failure, file, expected, found } = verdict
-  const reason = fault(failure, file, expected, found)
+  const advice =
+    failure === "archive"
+      ? "; if another program packed it again, unpack it and check the folder"
+      : ""
+  const reason = `${fault(failure, file, expected, found)}${advice}`
   const difference = { check: failure, ...definedOf({ in: file, expected, found }) }
   return concluded("pack", verdict, facts, [], reason, difference)
 }
 
-export function examineExport(folder: Folder, input: TrustedInput): Finding {
+/** A folder with a pack's seal is a pack that was unpacked; any other is an export. */
+export function examineFolder(folder: Folder, input: TrustedInput): Finding {
+  return folder.files(packPaths.seal) === undefined
+    ? ofExport(folder, input)
+    : ofUnpacked(folder, input)
+}
+
+/** The programs that unpack and show folders leave files of their own in them. */
+function ofUnpacked({ files, paths }: Folder, input: TrustedInput): Finding {
+  const contents = new Map<string, Uint8Array>()
+  const others: string[] = []
+  for (const path of paths()) {
+    const content = isPackPath(path) ? files(path) : undefined
+    if (content === undefined) others.push(path)
+    else contents.set(path, content)
+  }
+  return { ...ofPack(verifyPack(contents, input)), notCovered: others }
+}
+
+function ofExport(folder: Folder, input: TrustedInput): Finding {
   if (folder.files("genesis.json") === undefined || folder.files("checkpoint") === undefined)
-    return unreadable("it is not an export, or an export that was never finished")
+    return unreadable(
+      "it is neither an unpacked pack nor an export, or an export that was never finished",
+    )
   const { verdict, unread, stranger } = checkFolder(folder, input)
   const { checkpoint, epochs, entries, bodies, disclosures } = verdict
   const facts = {

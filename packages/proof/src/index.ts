@@ -44,7 +44,7 @@ export {
 } from "./export.ts"
 export { isExportedLines } from "./exported-lines.ts"
 export {
-  examineExport,
+  examineFolder,
   examineFile,
   isZip,
   unreadable,

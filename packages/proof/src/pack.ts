@@ -492,7 +492,7 @@ const otherPaths =
   /^(?:(?:bodies|disclosures)\/[0-9]{3}\.jsonl|epochs\/[1-9][0-9]*\/genesis\.json|proofs\/[0-9A-Za-z_]+\.tlog-proof|policies\/[\w.-]+\/[1-9][0-9]*\.json)$/
 
 /** Files by path are those of a ZIP, so their names follow its rules. */
-function isPackPath(path: string): boolean {
+export function isPackPath(path: string): boolean {
   return isZipName(path) && (fixedPaths.has(path) || otherPaths.test(path))
 }
 

@@ -118,7 +118,7 @@ program
   .description("check receipts, pages, proofs, evidence packs and exports, offline")
   .argument(
     "<files...>",
-    "an answer of GET …/receipts/{id}, a page or JSON lines read with include=proof, a .tlog-proof, an evidence pack, or an export",
+    "an answer of GET …/receipts/{id}, a page or JSON lines read with include=proof, a .tlog-proof, an evidence pack (packed or not), or an export",
   )
   .option(
     "--key <vkey>",

@@ -27,8 +27,8 @@ const largestBytesMax = 1280 * mebibyte
 /** Parsing holds text in memory several times. 256 of the largest events fill half of this. */
 const textBytesMax = 256 * mebibyte
 /**
- * Files of an export other than bodies and disclosures. The largest is a bundle, whose entries
- * could have 64 KiB each.
+ * Files of a folder that are neither lines nor a table. The largest is a bundle, whose entries could
+ * have 64 KiB each.
  */
 const partBytesMax = 32 * mebibyte
 /** As much as tells the kind of a file: the first line of an export can be long. */
@@ -51,11 +51,9 @@ export function filesBelow(folder: string): (path: string) => Uint8Array | undef
     if (lstatSync(at, { throwIfNoEntry: false }) === undefined) return undefined
     if (realpathSync(at) !== at)
       throw new Unreadable(
-        `${join(folder, path)} is a link or is reached through one, and an export has no links`,
+        `${join(folder, path)} is a link or is reached through one, and evidence has no links`,
       )
-    return readRegular(at, () =>
-      /^(?:epochs\/\d+\/)?(?:bodies|disclosures)\//.test(path) ? textBytesMax : partBytesMax,
-    )
+    return readRegular(at, () => (/\.(?:csv|jsonl)$/.test(path) ? textBytesMax : partBytesMax))
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { existsSync, statSync } from "node:fs"
 import {
-  examineExport,
+  examineFolder,
   examineFile,
   fromUtf8,
   isObject,
@@ -83,7 +83,7 @@ function examine(file: string, input: TrustedInput): readonly Finding[] {
   const folder = exportFolder(file)
   if (folder !== undefined) {
     const paths = () => pathsBelow(folder)
-    return [attempt(() => examineExport({ files: filesBelow(folder), paths }, input))]
+    return [attempt(() => examineFolder({ files: filesBelow(folder), paths }, input))]
   }
   const bytes = attempt(() => readEvidence(file))
   return bytes instanceof Uint8Array ? examineFile(bytes, input) : [bytes]

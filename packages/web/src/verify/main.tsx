@@ -77,9 +77,11 @@ function DropZone() {
         <Button kind="main" onClick={() => files.click()}>
           Choose files
         </Button>
-        <Button onClick={() => folder.click()}>Choose the folder of an export</Button>
+        <Button onClick={() => folder.click()}>Choose a folder</Button>
       </div>
-      <p class="quiet small">.json, .jsonl, .tlog-proof, .zip, or the folder of an export</p>
+      <p class="quiet small">
+        .json, .jsonl, .tlog-proof, .zip, or the folder of an export or of an unpacked pack
+      </p>
       {files}
       {folder}
     </div>

@@ -1,7 +1,7 @@
 // Checks evidence in a worker, so that the page can show the progress and cancel.
 
 import {
-  examineExport,
+  examineFolder,
   examineFile,
   fromUtf8,
   isJsonObject,
@@ -45,7 +45,7 @@ type Examined = Omit<Done, "is">
 function examine({ file, folder, fault }: Evidence, input: TrustedInput): Examined {
   try {
     if (fault !== undefined) return { findings: [unreadable(fault)] }
-    if (folder !== undefined) return { findings: [examineExport(folderOf(new Map(folder)), input)] }
+    if (folder !== undefined) return { findings: [examineFolder(folderOf(new Map(folder)), input)] }
     const bytes = file === undefined ? new Uint8Array() : read(file)
     const findings = examineFile(bytes, input)
     const holds = findings.every(({ verdict }) => verdict !== "refuted")
