@@ -309,6 +309,11 @@ test("only public answers may be cached, with revalidation", async () => {
   ])
 })
 
+test("a browser is led to the receipt's page, as the description says", async () => {
+  const ask = `GET ${addressOf(await write("open"))}`
+  await expectRows([{ as: anonymous, ask, headers: { accept: "text/html" }, gets: 302 }])
+})
+
 test("an unknown query parameter is refused, for callers who may see the receipt", async () => {
   const open = await write("open")
   await expectRows([

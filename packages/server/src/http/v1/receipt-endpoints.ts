@@ -39,11 +39,11 @@ export function receiptEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "verifyReceipt",
       summary: "Verify a receipt",
       description:
-        "Reads and hashes the entry again, and returns it with its proof. Anyone may request a receipt of a public project, without its sealed fields.",
+        "Reads and hashes the entry again, and returns it with its proof. Anyone may request a receipt of a public project, without its sealed fields. A browser, whose Accept prefers text/html, is redirected to the page of the receipt.",
       refuses: ["overloaded"],
       access: ofReceipt,
       cors: true,
-      answers: { 200: ReceiptAnswer },
+      answers: { 200: ReceiptAnswer, 302: null },
       async handle({ caller, params, incoming }) {
         if (isForPeople(incoming.headers.accept)) return leadToPage(service, params)
         const body = await receiptAnswer(service, caller, params, incoming)
