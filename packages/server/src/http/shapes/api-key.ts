@@ -68,7 +68,10 @@ export const CreatedApiKey = answerOf<wire.CreatedApiKey>()(
 export const ApiKeyList = listOf<wire.ApiKeyList>()("ApiKeyList", "apiKeys", ApiKey)
 
 export const RevokeQuery = queryOf<wire.RevokeQuery>()({
-  cascade: Type.Boolean({ default: false }),
+  cascade: Type.Boolean({
+    default: false,
+    docs: { description: "Also end the keys and members that it made, directly or indirectly." },
+  }),
 })
 
 export const MadeByKey = answerOf<wire.MadeByKey>()(

@@ -112,7 +112,10 @@ export const ConsentsPage = answerOf<wire.ConsentsPage>()(
 )
 
 export const ConsentStateQuery = queryOf<wire.ConsentStateQuery>()({
-  subject: NonEmpty,
+  subject: Type.String({
+    ...NonEmpty,
+    docs: { description: "The id of the person, exactly as in the consents." },
+  }),
   projectId: ofProject,
   at: Type.Optional(Time),
   reason: Type.Optional(Label),

@@ -63,15 +63,16 @@ export const exampleEvent = {
 
 export const Event = requestOf<wire.AuditEvent>()("AuditEvent", eventFields, exampleEvent)
 
-const text = Type.Optional(Type.String())
+const keptAs = (member: string) =>
+  Type.Optional(Type.String({ docs: { description: `Kept as \`provenance.${member}\`.` } }))
 
 /** Headers about the origin of a write. They become the provenance of the entry. */
 export const contextHeaders = {
-  "x-service-environment": text,
-  "x-service-server": text,
-  "x-request-id": text,
-  "x-session-id": text,
-  "x-trace-id": text,
+  "x-service-environment": keptAs("environment"),
+  "x-service-server": keptAs("server"),
+  "x-request-id": keptAs("requestId"),
+  "x-session-id": keptAs("sessionId"),
+  "x-trace-id": keptAs("traceId"),
   // A malformed header is ignored, not refused: a proxy may have made it.
   traceparent: Type.Optional(
     Type.String({

@@ -5,7 +5,12 @@ import { answerOf, queryOf, type SameAs, type WireShape } from "./wire-shape.ts"
 
 /** The parameters of every list; some have more. */
 export const listFields = {
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: 100,
+    default: 50,
+    docs: { description: "How many, at most." },
+  }),
   cursor: Type.Optional(
     Type.String({ minLength: 1, maxLength: 512, rule: "must be the nextCursor of another page" }),
   ),

@@ -28,7 +28,9 @@ export const Readiness = answerOf<wire.Readiness>()(
 
 /** `?verbose` is enough: the parameter needs no value. */
 export const ReadinessQuery = Type.Object({
-  verbose: Type.Optional(Type.Enum(["", "true", "false"])),
+  verbose: Type.Optional(
+    Type.Enum(["", "true", "false"], { docs: { description: "Also list each check." } }),
+  ),
 })
 
 const positive = Type.Integer({ minimum: 1 })

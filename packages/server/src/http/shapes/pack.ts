@@ -61,7 +61,12 @@ export const Pack = answerOf<wire.Pack>()(
 
 export const PackList = listOf<wire.PackList>()("PackList", "packs", Pack)
 
-export const DownloadQuery = Type.Object({ format: Type.Enum(["zip", "json"], { default: "zip" }) })
+export const DownloadQuery = Type.Object({
+  format: Type.Enum(["zip", "json"], {
+    default: "zip",
+    docs: { description: "`json` has the files in base64." },
+  }),
+})
 
 export const PackDownload = answerOf<wire.PackDownload>()(
   "PackDownload",

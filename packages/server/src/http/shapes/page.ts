@@ -5,6 +5,7 @@ import { answerOf, queryOf, requestOf } from "./wire-shape.ts"
 import { entryFields, EntryProof, exampleEntry } from "./entry.ts"
 import { lanes, storageClasses } from "./enumeration.ts"
 import { ProjectFilter } from "./id.ts"
+import { listFields } from "./list.ts"
 import { ShownPhrases } from "./project.ts"
 import { Time } from "./time.ts"
 
@@ -17,22 +18,36 @@ const Search = Type.String({
   },
 })
 
-const Cursor = Type.Integer({ minimum: 0, default: 0 })
-const Limit = Type.Integer({ minimum: 1, maximum: 100, default: 50 })
-const Include = Type.Optional(Type.Enum(["proof"]))
+const says = (description: string) => ({ docs: { description } })
+
+const Cursor = Type.Integer({
+  minimum: 0,
+  default: 0,
+  ...says("A sequence: only entries before it. 0 begins at the newest."),
+})
+const After = Type.Integer({
+  ...Cursor,
+  ...says("A sequence: only entries above it. 0 begins at the oldest."),
+})
+const { limit: Limit } = listFields
+const Include = Type.Optional(
+  Type.Enum(["proof"], says("Add to each entry its proof and disclosures, to check it offline.")),
+)
 
 /** All filters but those by age, because an entry's age changes. */
 export const lastingFilters = {
   projectId: Type.Optional(Type.String({ ...ProjectFilter, default: undefined })),
   query: Type.Optional(Search),
-  lane: Type.Optional(Type.Enum(["all", ...lanes])),
-  userVisible: Type.Optional(Type.Boolean()),
+  lane: Type.Optional(Type.Enum(["all", ...lanes], says("`all` is the same as none."))),
+  userVisible: Type.Optional(Type.Boolean(says("Whether the person concerned may see it."))),
   from: Type.Optional(Time),
   to: Type.Optional(Time),
   includeSystem: Type.Optional(Type.Boolean()),
 }
 
-const storage = Type.Optional(Type.Enum(["all", ...storageClasses]))
+const storage = Type.Optional(
+  Type.Enum(["all", ...storageClasses], says("Absent: only hot entries.")),
+)
 
 export const EntryFilter = requestOf<wire.EntryFilter>()("EntryFilter", {
   ...lastingFilters,
@@ -44,10 +59,13 @@ const filter = {
   ...lastingFilters,
   projectId: ProjectFilter,
   storage,
-  includeArchive: Type.Boolean({ default: false }),
+  includeArchive: Type.Boolean({
+    default: false,
+    ...says("`true` is `storage=all`; `storage` wins."),
+  }),
   includeSystem: Type.Boolean({
     default: false,
-    docs: { description: "Include the service's own entries, about administrative acts and keys" },
+    ...says("Include the service's own entries, about administrative acts and keys."),
   }),
 }
 
@@ -60,15 +78,20 @@ export const EventsQuery = queryOf<wire.EventsQuery>()({
 
 export const FeedQuery = queryOf<wire.FeedQuery>()({
   ...filter,
-  after: Cursor,
+  after: After,
   limit: Limit,
-  wait: Type.Integer({ minimum: 0, maximum: 30, default: 0 }),
+  wait: Type.Integer({
+    minimum: 0,
+    maximum: 30,
+    default: 0,
+    ...says("Seconds to wait for a match, if there is none yet."),
+  }),
 })
 
 export const EventsExportQuery = queryOf<wire.EventsExportQuery>()({
   ...filter,
-  format: Type.Enum(["jsonl", "csv", "parquet"], { default: "jsonl" }),
-  after: Cursor,
+  format: Type.Enum(["jsonl", "csv", "parquet"], { default: "jsonl", ...says("Of the file.") }),
+  after: After,
   include: Include,
 })
 
@@ -89,8 +112,8 @@ export const ExportedCsv = Type.String({ examples: [`"sequence","timestamp",…\
 
 /** At most half a megabyte, which takes its thread a millisecond. */
 export const RecordsQuery = queryOf<wire.RecordsQuery>()({
-  after: Cursor,
-  limit: Type.Integer({ minimum: 1, maximum: 4096, default: 4096 }),
+  after: Type.Integer({ ...Cursor, ...says("How many records are skipped.") }),
+  limit: Type.Integer({ ...Limit, maximum: 4096, default: 4096 }),
 })
 
 /** A stream continues after this sequence; `after` is where the first connection began. */
@@ -112,14 +135,27 @@ export const TimelineQuery = queryOf<wire.TimelineQuery>()({
   ...filter,
   from: Time,
   to: Time,
-  buckets: Type.Integer({ minimum: 1, maximum: 240, default: 60 }),
-  by: Type.Enum(["lane", "project"], { default: "lane" }),
+  buckets: Type.Integer({
+    minimum: 1,
+    maximum: 240,
+    default: 60,
+    ...says("How many spans of time, at most."),
+  }),
+  by: Type.Enum(["lane", "project"], {
+    default: "lane",
+    ...says("What the counts of a bucket are divided by."),
+  }),
 })
 
 export const ValuesQuery = queryOf<wire.ValuesQuery>()({
   ...filter,
-  field: Type.String({ docs: { examples: ["actor", "metadata.currency"] } }),
-  limit: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
+  field: Type.String({
+    docs: {
+      description: "A field of the search, except `id` and `receipt`.",
+      examples: ["actor", "metadata.currency"],
+    },
+  }),
+  limit: Type.Integer({ ...Limit, maximum: 50, default: 20 }),
 })
 
 export const PackEntriesQuery = queryOf<wire.PackEntriesQuery>()({
@@ -129,7 +165,11 @@ export const PackEntriesQuery = queryOf<wire.PackEntriesQuery>()({
 })
 
 export const ActivityQuery = queryOf<wire.ActivityQuery>()({
-  token: Type.Optional(Type.String()),
+  token: Type.Optional(
+    Type.String(
+      says("An activity token. Use it only where a browser cannot send it as a bearer token."),
+    ),
+  ),
   query: Type.Optional(Search),
   cursor: Cursor,
   limit: Limit,

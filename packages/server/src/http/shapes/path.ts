@@ -25,11 +25,18 @@ const parameters: Readonly<Record<string, TSchema>> = {
   packId: PackId,
   erasureId: ErasureId,
   holdId: HoldId,
-  tile: Type.String({ docs: { examples: ["0/000", "0/x001/234.p/17", "entries/000"] } }),
-  epoch: Type.String({ docs: { examples: ["1"] } }),
+  tile: Type.String({
+    docs: {
+      description: "`<level>/<number>` or `entries/<number>`, as in C2SP tlog-tiles.",
+      examples: ["0/000", "0/x001/234.p/17", "entries/000"],
+    },
+  }),
+  epoch: Type.String({
+    docs: { description: "1 is the first ledger of the workspace.", examples: ["1"] },
+  }),
   version: Type.String({
     pattern: "^(?:latest|[1-9][0-9]{0,9})$",
-    docs: { examples: ["1", "latest"] },
+    docs: { description: "The number of the version, or `latest`.", examples: ["1", "latest"] },
   }),
 }
 

@@ -19,7 +19,7 @@ export function queryEndpoints(service: Service): readonly ServiceEndpoint[] {
       operation: "listEvents",
       summary: "List entries",
       description:
-        "Entries of a workspace, newest first, by filters and a search. Every entry of the page was read and hashed again. The result includes every event whose 202 was received before the request.",
+        "Entries of a workspace, newest first, by filters and a search; `from` ≤ `occurredAt` < `to`. Every entry of the page was read and hashed again. The result includes every event whose 202 was received before the request.",
       refuses: ["overloaded"],
       access: { action: "read" },
       query: EventsQuery,
