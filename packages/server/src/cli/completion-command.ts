@@ -10,7 +10,14 @@ export type Shell = "bash" | "zsh" | "fish"
 interface Place {
   readonly words: string
   readonly commands: readonly { readonly name: string; readonly description: string }[]
-  readonly options: readonly { readonly flag: string; readonly description: string }[]
+  readonly options: readonly Offered[]
+}
+
+interface Offered {
+  readonly flag: string
+  readonly description: string
+  /** The possible values, none if any text is; undefined if the option takes no value. */
+  readonly values: readonly string[] | undefined
 }
 
 export function completionFor(shell: Shell, program: Command): string {
@@ -32,14 +39,18 @@ function placesOf(command: Command, words: readonly string[]): readonly Place[] 
   return [
     {
       words: words.join(" "),
-      commands: commands.map((one) => ({
-        name: one.name(),
-        description: firstLine(one.description()),
-      })),
+      commands: [
+        ...commands.map((one) => ({ name: one.name(), description: firstLine(one.description()) })),
+        ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+          argChoices.map((name) => ({ name, description })),
+        ),
+      ],
       options: help
         .visibleOptions(command)
-        .flatMap(({ long, description }) =>
-          typeof long === "string" ? [{ flag: long, description }] : [],
+        .flatMap(({ long, description, required, argChoices = [] }) =>
+          typeof long === "string"
+            ? [{ flag: long, description, values: required ? argChoices : undefined }]
+            : [],
         ),
     },
     ...commands
@@ -48,14 +59,17 @@ function placesOf(command: Command, words: readonly string[]): readonly Place[] 
   ]
 }
 
-/** Offers commands and options, and files where nothing else fits. */
+/** Offers commands, options after a hyphen, values of an option, and files where nothing else fits. */
 function bash(name: string, places: readonly Place[]): string {
-  const cases = places.map(({ words, commands, options }) => {
-    const offered = [...commands.map((one) => one.name), ...options.map(({ flag }) => flag)].join(
-      " ",
-    )
-    return `    ${quoted(words)}) offered=${quoted(offered)} ;;\n`
-  })
+  const cases = places.flatMap(({ words, commands, options }) => [
+    ...options.flatMap(({ flag, values }) =>
+      values === undefined
+        ? []
+        : [`    ${quoted(`${words}:${flag}:`)}*) offered=${list(values)} ;;\n`],
+    ),
+    `    ${quoted(`${words}:`)}*:-*) offered=${list(options.map(({ flag }) => flag))} ;;\n`,
+    `    ${quoted(`${words}:`)}*) offered=${list(commands.map((one) => one.name))} ;;\n`,
+  ])
   const known = places.map(({ words }) => quoted(words)).join("|")
   return `_${name}() {
   local word=\${COMP_WORDS[COMP_CWORD]} place= next offered= at
@@ -63,7 +77,7 @@ function bash(name: string, places: readonly Place[]): string {
     next="\${place:+$place }\${COMP_WORDS[at]}"
     case "$next" in ${known}) place=$next ;; esac
   done
-  case "$place" in
+  case "$place:\${COMP_WORDS[COMP_CWORD - 1]}:$word" in
 ${cases.join("")}  esac
   COMPREPLY=($(compgen -W "$offered" -- "$word"))
 }
@@ -79,8 +93,10 @@ function fish(name: string, places: readonly Place[]): string {
         (one) =>
           `complete -c ${name} -n ${quoted(when)} -f -a ${quoted(one.name)} -d ${quoted(one.description)}\n`,
       ),
-      ...options.map(({ flag, description }) => {
-        return `complete -c ${name} -n ${quoted(when)} -l ${quoted(flag.slice(2))} -d ${quoted(description)}\n`
+      ...options.map(({ flag, description, values }) => {
+        const value =
+          values === undefined ? "" : values.length === 0 ? " -r" : ` -x -a ${list(values)}`
+        return `complete -c ${name} -n ${quoted(when)} -l ${quoted(flag.slice(2))}${value} -d ${quoted(description)}\n`
       }),
     ]
   })
@@ -97,6 +113,10 @@ function fish(name: string, places: readonly Place[]): string {
   test "$place" = "$argv"
 end
 ${lines.join("")}`
+}
+
+function list(words: readonly string[]): string {
+  return quoted(words.join(" "))
 }
 
 function firstLine(text: string): string {
