@@ -182,6 +182,11 @@ test("archive verify: what is archived or restored meanwhile is no fault, and no
   const { data } = service
   const settings = { ...settingsOf(service), ...(await engineSettings(data)) }
   assert.equal((await tallystick(["archive", "now"], settings)).code, 0)
+  renameSync(join(data, "archive"), join(data, "away"))
+  const unmounted = await tallystick(["doctor"], settings)
+  renameSync(join(data, "away"), join(data, "archive"))
+  assert.match(unmounted.output, /^bad {3}segments .* has none of the segments that are recorded/m)
+  assert.doesNotMatch((await tallystick(["doctor"], settings)).output, /segments/)
   await using later = await startService({ data })
   const writer = later.client(workspace.writer.bearer)
   const receipts = [...before, ...(await writeMany({ ...workspace, writer }, 100))]

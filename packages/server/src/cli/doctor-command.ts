@@ -24,7 +24,15 @@ import { isAtLeast, oldestSqlite } from "../store/sqlite/database.ts"
 import { isLocked } from "../store/sqlite/lock.ts"
 import { addressOf, type AskingTerminal } from "./service-calls.ts"
 import { configOf, jsonText } from "./terminal.ts"
-import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
+import {
+  archiveAdvice,
+  bad,
+  check,
+  ok,
+  warn,
+  type CheckResult,
+  type Verdict,
+} from "./doctor-verdict.ts"
 import { checkLedger } from "./doctor-ledger.ts"
 
 /** Returns the exit code: 1 if anything is bad. */
@@ -215,9 +223,6 @@ function trySync(path: string): number | string {
 }
 
 // The archive -------------------------------------------------------------------------------------
-
-const archiveAdvice =
-  "correct that, or TALLYSTICK_ARCHIVE: old entries are neither archived nor read"
 
 async function checkArchive({ archive }: Config): Promise<Verdict> {
   if (archive.kind === "folder") {

@@ -7,10 +7,12 @@ import { statsOf } from "../operator/check-places.ts"
 import { allWorkspaces, endsBefore, missingOf, withoutHeads } from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
-import { StartError } from "../error.ts"
+import { detailOf, StartError } from "../error.ts"
+import { createArchiveCheck } from "../followers/archive-check.ts"
 import { knownSecrets } from "../operator/secret-files.ts"
 import { recheck } from "../ledger/recheck.ts"
 import { sha256 } from "../runtime/sha256.ts"
+import { openArchive } from "../store/archive/open-archive.ts"
 import { epochsOf } from "../store/epochs.ts"
 import { readHeads } from "../store/heads.ts"
 import { isSealedBy } from "../store/log-keys.ts"
@@ -21,7 +23,15 @@ import { largestHeads } from "../store/open.ts"
 import type { Workspace } from "../store/documents.ts"
 import { openKeyring } from "../workspace/stored-keyring.ts"
 import { counted } from "./terminal.ts"
-import { bad, check, ok, warn, type CheckResult, type Verdict } from "./doctor-verdict.ts"
+import {
+  archiveAdvice,
+  bad,
+  check,
+  ok,
+  warn,
+  type CheckResult,
+  type Verdict,
+} from "./doctor-verdict.ts"
 
 export async function checkLedger(
   config: Config,
@@ -47,6 +57,7 @@ export async function checkLedger(
     ...(await check("chains", () => checkChains(config, snapshot, workspaces))),
     ...(await check("checkpoints", () => checkHeads(config, snapshot, workspaces))),
     ...(await check("clock", () => checkClock(snapshot, workspaces))),
+    ...(await check("segments", () => checkSegments(config, snapshot))),
   ]
 }
 
@@ -177,6 +188,20 @@ async function rootOf(
     if (records.length === 0) break
   }
   return tree.root()
+}
+
+/** The folder of an archive whose disk is not mounted looks like the one of a new ledger. */
+async function checkSegments(
+  { archive }: Config,
+  { registry }: Snapshot,
+): Promise<Verdict | readonly []> {
+  await using storage = closing(openArchive(archive, systemClock))
+  try {
+    await createArchiveCheck(registry, storage)()
+    return []
+  } catch (error) {
+    return bad(detailOf(error), archiveAdvice)
+  }
 }
 
 const clockBackMs = 1000

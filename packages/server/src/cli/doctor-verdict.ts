@@ -28,3 +28,6 @@ export async function check(
 export const ok = (found: string): Verdict => ({ state: "ok", found })
 export const warn = (found: string, advice: string): Verdict => ({ state: "warn", found, advice })
 export const bad = (found: string, advice: string): Verdict => ({ state: "bad", found, advice })
+
+export const archiveAdvice =
+  "correct that, or TALLYSTICK_ARCHIVE: old entries are neither archived nor read"
