@@ -829,15 +829,17 @@ test("reindex: keeps what it cannot make again, because a page of the journal is
   assert.deepEqual(await derived(), before)
 })
 
-test("reindex: does not change a folder without a ledger", async () => {
+test("reindex and fsck: do not change a folder without a ledger", async () => {
   await using folder = await makeFolder()
   const file = await folder.file("other.txt", "mine")
-  const { code, errors } = await tallystick(["reindex"], { TALLYSTICK_DATA: join(file, "..") })
-  assert.equal(code, 1)
-  assert.match(
-    errors,
-    /^tallystick: there is no ledger in .*: TALLYSTICK_DATA must name its folder$/m,
-  )
+  for (const command of ["reindex", "fsck"]) {
+    const { code, errors } = await tallystick([command], { TALLYSTICK_DATA: join(file, "..") })
+    assert.equal(code, 1)
+    assert.match(
+      errors,
+      /^tallystick: there is no ledger in .*: TALLYSTICK_DATA must name its folder\n$/,
+    )
+  }
   assert.equal(await readFile(file, "utf8"), "mine")
 })
 
@@ -873,8 +875,14 @@ test(
         assert.ok(!errors.includes("    at "), errors)
       }
     }
+    await chmod(dirname(first.data), 0o755)
+    const elsewhere = await tallystick(["backup", `${first.data}-backup`], environment, {
+      uid: nobody,
+    })
+    const folder = `tallystick: ${dirname(first.data)}: permission denied; run this as the account`
+    assert.ok(elsewhere.errors.startsWith(folder), elsewhere.errors)
     await chmod(dirname(first.data), 0o777)
-    const denied = "EACCES: permission denied, (stat|open) '.*'; run this as .*"
+    const denied = "/.*: permission denied; run this as .*"
     await refused(new RegExp(`^tallystick: ${denied}$`, "m"), ["keys", "list", "demo"], ["serve"])
     await chmod(first.data, 0o755)
     await refused(

@@ -2,7 +2,7 @@
 // the store end the process.
 
 import { fstatSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { isatty } from "node:tty"
 import { Argument, Help, type Option } from "commander"
 import type { Shell } from "./cli/completion-command.ts"
@@ -243,13 +243,16 @@ function sentenceOf(error: Error): string {
   if (isDiskFull(error))
     return "the disk of the data is full, or nearly: make room, and run this again"
   if (error instanceof LedgerError) return withCause(error)
-  return isDenied(error)
-    ? `${error.message}; run this as the account that owns it, or change its owner or its permissions`
-    : error.message
+  return aboutPath(error) ?? error.message
 }
 
-function isDenied(error: Error): boolean {
-  return isOfTheSystem(error) && "path" in error && error.code === "EACCES"
+/** As other programs say it: the path, and why. A new folder is denied by the one above it. */
+function aboutPath(error: Error): string | undefined {
+  const [, why, call, path = ""] = /^[A-Z]+: (.*), (\w+) '([^']*)'$/.exec(error.message) ?? []
+  if (why === undefined || !isOfTheSystem(error)) return undefined
+  return error.code === "EACCES"
+    ? `${call === "mkdir" ? dirname(path) : path}: ${why}; run this as the account that owns it, or change its owner or its permissions`
+    : `${path}: ${why}`
 }
 
 /** The service's reserve is used up, or SQLite reports that the disk is full. */
