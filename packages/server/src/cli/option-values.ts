@@ -36,14 +36,21 @@ export function secondsOf(text: string): number {
 
 /** A time for the API, from a time, a day in UTC, `now`, or a duration before now. */
 export function timeOf(text: string): string {
-  if (text === "now") return isoTime(systemClock.now())
-  if (/^[0-9]+[smhd]$/.test(text)) return isoTime(systemClock.now() - secondsOf(text) * 1000)
+  if (text === "now") return isoTime(now())
+  if (/^[0-9]+[smhd]$/.test(text)) return isoTime(now() - secondsOf(text) * 1000)
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00Z`
   // The service looks at the rest of it.
   if (/^\d{4}-\d{2}-\d{2}T/.test(text)) return text
   throw new InvalidArgumentError(
     "It must be a time such as 2026-01-31T09:30:00Z, 2026-01-31, now, or 7d for seven days ago.",
   )
+}
+
+let nowMs: number | undefined
+
+/** All times of a command are counted from one: `--from 7d` is seven days, and not a moment more. */
+function now(): number {
+  return (nowMs ??= systemClock.now())
 }
 
 export function sequenceOf(text: string): number {
