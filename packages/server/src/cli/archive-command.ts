@@ -16,7 +16,7 @@ export async function runArchiveStatus(terminal: Terminal, json: boolean): Promi
   if (json) return terminal.say(jsonText({ workspaces }))
   for (const { workspace, segments, entries, bytes, textBytes } of workspaces)
     terminal.say(
-      `${workspace}: ${entries} entries in ${segments} segments, ${bytes} bytes for ${textBytes} of text\n`,
+      `${workspace}: ${entriesOf(entries)} in ${counted(segments, "segment")}, ${bytes} bytes for ${textBytes} bytes of text\n`,
     )
 }
 
@@ -32,7 +32,7 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
     say(
       wrong === 0
         ? `Read ${counted(found.segments, "segment")}, and hashed every body again.\n`
-        : `${wrong} of ${counted(found.segments, "segment")} cannot be read, or are not what was recorded.\n`,
+        : `Of ${counted(found.segments, "segment")}, ${wrong} cannot be read, or differ from what was recorded.\n`,
     )
   }
   for (const fault of found.faults) remark(`tallystick: ${fault}\n`)
@@ -67,7 +67,7 @@ const entriesOf = (count: number): string => counted(count, "entry", "entries")
 export async function runArchiveRestore(terminal: Terminal): Promise<void> {
   const entries = await restoreArchive(optionsOf(terminal))
   terminal.say(
-    `The bodies of ${entries} entries are in the database again. Raise hotDays, or the service archives them again.\n`,
+    `The bodies of ${entriesOf(entries)} are in the database again. Raise hotDays, or the service archives them again.\n`,
   )
 }
 

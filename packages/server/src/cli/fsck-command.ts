@@ -52,10 +52,6 @@ export async function checkLedger(
   asked: Pick<FsckOptions, "workspaces" | "checkpoints" | "passes"> = everything,
   json = false,
 ): Promise<number> {
-  if (withoutHeads(config.heads, config) !== undefined)
-    remark(
-      `tallystick: the heads file ${config.heads} does not exist, so nothing was compared with what was signed last: set TALLYSTICK_HEADS to it\n`,
-    )
   try {
     const found = await fsck({
       ...config,
@@ -63,6 +59,10 @@ export async function checkLedger(
       threads: Math.min(availableParallelism(), threadsMax),
       progress: (pass, workspace, done) => progress(`${workspace}: ${pass}, ${done} entries`),
     })
+    if (withoutHeads(config.heads, config) !== undefined)
+      remark(
+        `tallystick: the heads file ${config.heads} does not exist, so nothing was compared with what was signed last: set TALLYSTICK_HEADS to it\n`,
+      )
     if (json) say(jsonText(jsonOf(found)))
     else tell(found, { say, remark })
     return found.faults.length === 0 ? exitCodes.good : exitCodes.changed
