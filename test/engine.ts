@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { after } from "node:test"
 import { startPostgres, type PostgresServer } from "./postgres-server.ts"
 
@@ -20,7 +21,9 @@ export async function engineSettings(data: string): Promise<Readonly<Record<stri
   if (!isPostgres && !databases.has(data)) return {}
   const database = databases.get(data) ?? createDatabase()
   databases.set(data, database)
-  return { TALLYSTICK_DATABASE_URL: await database }
+  // A shared one has the archive of its servers.
+  const archive = isPostgres ? { TALLYSTICK_ARCHIVE: join(data, "archive") } : {}
+  return { TALLYSTICK_DATABASE_URL: await database, ...archive }
 }
 
 async function createDatabase(): Promise<string> {

@@ -193,7 +193,7 @@ export async function commandOnce(
 ) {
   const { data, service, day } = ledger
   const port = service === undefined ? {} : { TALLYSTICK_PORT: new URL(service.url).port }
-  const place = { TALLYSTICK_DATA: data, ...archiveOf(ledger), ...(await engineSettings(data)) }
+  const place = { TALLYSTICK_DATA: data, ...(await engineSettings(data)), ...archiveOf(ledger) }
   return tallystick(args, { ...hasty, ...place, ...port, ...clockAhead(day) }, { killAfterMs })
 }
 

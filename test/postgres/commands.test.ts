@@ -4,6 +4,7 @@ import { existsSync } from "node:fs"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import test from "node:test"
+import { setTimeout as sleep } from "node:timers/promises"
 import pg from "pg"
 import { makeFolder } from "../folder.ts"
 import { systemClock } from "../../packages/server/src/clock.ts"
@@ -20,6 +21,7 @@ import { migrate } from "../../packages/server/src/store/postgres/migrate.ts"
 import { expectChain, type MintedReceipt } from "../chain.ts"
 import { busyArchiver, filed } from "../crash/archived-ledger.ts"
 import { createChance, seedOf } from "../chance.ts"
+import { metric } from "../metrics.ts"
 import { onOwnServer, startPostgres } from "../postgres-server.ts"
 import { tallystick } from "../program.ts"
 import {
@@ -365,6 +367,32 @@ test("copy: there and back, everything is the same, works, and passes fsck", asy
   await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
   assert.equal(await returned.end(), 0)
   assert.match(await done(["fsck"], back), /Everything is as it was written/)
+})
+
+// Other servers do not read the folder of one, and backups of the database lack it.
+test("archive: with a database nothing is archived until TALLYSTICK_ARCHIVE is set", async () => {
+  await using folder = await makeFolder()
+  const data = join(folder.path, "data")
+  const place = { TALLYSTICK_DATA: data, TALLYSTICK_DATABASE_URL: await server.createDatabase() }
+  const hasty = { ...busyArchiver, TALLYSTICK_LIMIT_PACK_AFTER_MS: "1" }
+  await using service = await startService({ data, environment: { ...place, ...hasty } })
+  const acme = await makeWorkspace(service, { hotDays: 0 })
+  const receipts = await writeMany(acme, 130)
+  const packed = async () => (await metric(service, "tallystick_packed_entries_total")) >= 128
+  await eventually("what is due to be packed", packed)
+  // The archiver would look ten times.
+  await sleep(500)
+  assert.deepEqual((await service.root.get(`${acme.path}/segments`)).json().segments, [])
+  await expectChain(service.root, acme.id, receipts)
+  assert.equal(await service.end(), 0)
+  const settings = { ...settingsOf(service), ...place }
+  const refused = await tallystick(["archive", "now"], settings)
+  assert.equal(refused.code, 1)
+  assert.match(refused.errors, /^tallystick: .* until TALLYSTICK_ARCHIVE is set\n$/)
+  assert.match(await done(["doctor"], settings), /^ok {4}archive {8}none: with a database /m)
+  assert.equal(existsSync(join(data, "archive")), false)
+  const set = { ...settings, TALLYSTICK_ARCHIVE: join(folder.path, "archive") }
+  assert.match(await done(["archive", "now"], set), /^Archived 1\d\d entries/)
 })
 
 /** Four days after the entries were recorded. */

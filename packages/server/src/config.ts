@@ -12,6 +12,11 @@ export interface Config {
   readonly data: string
   readonly heads: string
   readonly archive: ArchivePlace
+  /**
+   * Whether old entries are archived. The default folder beside a server is no place for them with a
+   * database: other servers do not read it, and backups of the database lack it.
+   */
+  readonly archives: boolean
   /** Address of the PostgreSQL database. Undefined: the data is in the folder. */
   readonly databaseUrl: string | undefined
   /** Without a slash at its end. Undefined: derived from host and port once the port is known. */
@@ -100,11 +105,13 @@ export const settings = {
     show: ({ heads }) => heads,
   },
   TALLYSTICK_ARCHIVE: {
-    fallback: "`<data>/archive`",
+    fallback: "`<data>/archive`; none with a database",
     manual:
-      "Where the bodies of old entries go: a folder, or `s3://bucket/prefix` with the usual `AWS_*` variables.",
-    show: ({ archive }) =>
-      archive.kind === "folder" ? archive.path : `s3://${archive.bucket}/${archive.prefix}`,
+      "Where the bodies of old entries go: a folder, or `s3://bucket/prefix` with the usual `AWS_*` variables. With a database nothing is archived until this is set, to the same place for each server.",
+    show: ({ archive, archives }) => {
+      if (!archives) return "none"
+      return archive.kind === "folder" ? archive.path : `s3://${archive.bucket}/${archive.prefix}`
+    },
   },
   TALLYSTICK_ARCHIVE_PATH_STYLE: {
     fallback: "false, `true` with `AWS_ENDPOINT_URL`",
@@ -204,12 +211,14 @@ export function readConfig(variables: Environment, readFile: (path: string) => s
     valueOf(environment, name, settings[name], readFile)
   const value = (name: Name): string => given(name) ?? settings[name].fallback
   const data = value("TALLYSTICK_DATA")
+  const databaseUrl = databaseUrlOf(given("TALLYSTICK_DATABASE_URL"))
   return {
     host: hostOf(value("TALLYSTICK_HOST")),
     port: integerOf("TALLYSTICK_PORT", value("TALLYSTICK_PORT"), 0, 65_535),
     data,
-    databaseUrl: databaseUrlOf(given("TALLYSTICK_DATABASE_URL")),
+    databaseUrl,
     archive: archiveOf(environment, given, data),
+    archives: databaseUrl === undefined || given("TALLYSTICK_ARCHIVE") !== undefined,
     heads: given("TALLYSTICK_HEADS") ?? `${data.replace(/\/+$/, "")}.heads`,
     publicUrl: publicUrlOf(given("TALLYSTICK_PUBLIC_URL")),
     rootKey: rootKeyOf(given("TALLYSTICK_ROOT_KEY")),

@@ -110,9 +110,9 @@ export function archive(
   { metrics, health: { broken } }: Pick<Service, "metrics" | "health">,
   { content }: FilingBeside,
   log: Log,
-  readOnly: string | undefined,
+  archives: boolean,
 ): Archiver | undefined {
-  if (readOnly !== undefined) return undefined
+  if (!archives) return undefined
   const report = (said: ArchiverReport): void => {
     if (said.kind === "swept") metrics.archived(said.state)
     else if (said.kind === "archived")

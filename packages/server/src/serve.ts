@@ -210,7 +210,8 @@ async function start(
   if (config.publicUrl === undefined) address.url = listensOn
   health.recordWith(createRecordIntegrityFailure({ ...parts, workspaces }))
   const expiring = expireDaily(service, newestMs, log)
-  const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, readOnly)
+  const archives = config.archives && readOnly === undefined
+  const archiver = archive({ ...parts, journal, ...filing }, service, filing, log, archives)
   const disk = watchDisk(config, log)
   const beside = { erasing, expiring, health, archiver, watching, filing, exporter, disk }
   return {

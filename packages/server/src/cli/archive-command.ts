@@ -1,5 +1,6 @@
 // `tallystick archive`: lists, verifies and moves archived bodies.
 
+import { StartError } from "../error.ts"
 import {
   archiveNow,
   archiveStatus,
@@ -47,6 +48,8 @@ export async function runArchiveVerify(terminal: Terminal, json: boolean): Promi
 
 /** Returns the exit code: 1 if damaged entries stay in the database. */
 export async function runArchiveNow(terminal: Terminal): Promise<number> {
+  if (!configOf(terminal).archives)
+    throw new StartError("with a database nothing is archived until TALLYSTICK_ARCHIVE is set")
   const { entries, staying } = await archiveNow(optionsOf(terminal))
   terminal.say(`Archived ${entriesOf(entries)}.\n`)
   for (const { workspace, unsigned, damaged } of staying) {

@@ -224,7 +224,9 @@ function trySync(path: string): number | string {
 
 // The archive -------------------------------------------------------------------------------------
 
-async function checkArchive({ archive }: Config): Promise<Verdict> {
+async function checkArchive({ archive, archives }: Config): Promise<Verdict> {
+  if (!archives)
+    return ok("none: with a database nothing is archived until TALLYSTICK_ARCHIVE is set")
   if (archive.kind === "folder") {
     if (statsOf(archive.path) === undefined) return ok(`${archive.path} is made when it is needed`)
     const tried = trySync(join(archive.path, `doctor.${process.pid}`))
