@@ -860,6 +860,22 @@ test("copy: without the secret it says what helps", async () => {
   }
 })
 
+test("copy: a secret of another ledger is named by its file, and no password is shown", async () => {
+  await using first = await makeFolder()
+  await using second = await makeFolder()
+  const from = dirname(await first.file("secret", "ab".repeat(32)))
+  const other = dirname(await second.file("secret", "cd".repeat(32)))
+  const database = "postgres://ledger:hidden@127.0.0.1:1/ledger"
+  const { code, errors } = await tallystick(["copy", "--from", from, "--to", database], {
+    TALLYSTICK_DATA: other,
+  })
+  assert.equal(code, 1)
+  assert.equal(
+    errors,
+    `tallystick: the secret for the database 127.0.0.1:1/ledger, in ${join(other, "secret")}, is not the one of ${from}: a copied ledger keeps its secret\n`,
+  )
+})
+
 test(
   "a folder of another account is reported as unreadable, not as absent",
   { skip: notRoot },

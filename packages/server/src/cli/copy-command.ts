@@ -1,12 +1,14 @@
 // `tallystick copy`: copies a ledger from a folder into a database, or back. No service may run on
 // either.
 
+import { join } from "node:path"
 import { equalBytes } from "@tallystick/proof"
 import { copySecrets } from "../operator/backup.ts"
 import { copyLedger } from "../operator/copy-ledger.ts"
 import { knownSecrets, requiredSecrets } from "../operator/secret-files.ts"
 import { databaseUrlOf, type Config } from "../config.ts"
 import { StartError } from "../error.ts"
+import { placeName } from "../store/open.ts"
 import { checkLedger } from "./fsck-command.ts"
 import { configOf, counted, type Terminal } from "./terminal.ts"
 
@@ -22,7 +24,7 @@ export async function runCopy(terminal: Terminal, from: string, to: string): Pro
   const known = knownSecrets(target).secret
   if (known !== undefined && !equalBytes(known, secrets.secret))
     throw new StartError(
-      `the secret for ${to} is not the one of ${from}: a copied ledger keeps its secret`,
+      `the secret for ${placeName(target)}, in ${target.secret === undefined ? join(target.data, "secret") : "TALLYSTICK_SECRET"}, is not the one of ${placeName(source)}: a copied ledger keeps its secret`,
     )
   const { workspaces, entries, before } = await copyLedger({
     from: source,
