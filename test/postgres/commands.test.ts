@@ -43,6 +43,9 @@ import { erase, setRetention } from "../until.ts"
 const server = await startPostgres()
 test.after(() => server[Symbol.asyncDispose]())
 
+const warnings: Error[] = []
+process.on("warning", (warning) => warnings.push(warning))
+
 /** Settings of a service, and of the commands for it. */
 interface Place {
   readonly TALLYSTICK_DATA: string
@@ -367,6 +370,16 @@ test("copy: there and back, everything is the same, works, and passes fsck", asy
   await expectChain(returned.client(acme.reader.bearer), acme.id, [repeated.json()])
   assert.equal(await returned.end(), 0)
   assert.match(await done(["fsck"], back), /Everything is as it was written/)
+})
+
+test("workspaces that are copied at once share a connection, and Node warns of nothing", async () => {
+  await using tool = closing(await openTool(await server.createDatabase()))
+  const rows = await Promise.all(
+    ["1", "no such column", "2"].map((what) => tool.rows(`SELECT ${what}`).catch(() => "failed")),
+  )
+  assert.deepEqual(rows, [[[1]], "failed", [[2]]])
+  await sleep(0)
+  assert.deepEqual(warnings, [])
 })
 
 // Other servers do not read the folder of one, and backups of the database lack it.

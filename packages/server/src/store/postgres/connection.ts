@@ -11,6 +11,7 @@ import { Socket } from "node:net"
 import { Pool, type ClientBase, type PoolClient, type QueryArrayConfig } from "pg"
 import { systemClock, type Clock } from "../../clock.ts"
 import { codeOf, detailOf, LedgerError, StartError } from "../../error.ts"
+import { createOneAtATime } from "../../runtime/one-at-a-time.ts"
 import { singleFlight } from "../../runtime/single-flight.ts"
 import { BinaryClient } from "./binary-client.ts"
 
@@ -323,9 +324,11 @@ export async function openTool(
   })
   // Without `lost`, the next statement reports it.
   client.on("error", () => lost())
+  // The driver warns on standard error of a statement while another one runs.
+  const oneAtATime = createOneAtATime()
   const said = async <T>(act: () => Promise<T>): Promise<T> => {
     try {
-      return await act()
+      return await oneAtATime("statement", act)
     } catch (cause) {
       throw new StartError(`the database cannot be used: ${detailOf(cause)}`, { cause })
     }
