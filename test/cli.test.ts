@@ -562,6 +562,8 @@ test("verify: a file that is no evidence gives exit code 1, and the worst of sev
   assert.equal(await codes(good, alone, other), 1)
   assert.equal(await codes(join(tmpdir(), "no-such-file")), 1)
   assert.equal(await codes(other, bad, good), 3)
+  // As a folder that may not be entered, which root may.
+  assert.equal(await codes("x".repeat(300), bad), 3)
   for (const args of [
     ["verify"],
     ["verify", good, "--key", "nonsense"],

@@ -120,9 +120,15 @@ function genesesOf(folder: string): readonly string[] {
 
 /** The folder of an export, which may be given by its path or by its checkpoint. */
 function exportFolder(file: string): string | undefined {
-  if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) return file
+  if (isFolder(file)) return file
   const [, folder] = /^(|.*\/)checkpoint$/.exec(file) ?? []
   return folder !== undefined && existsSync(`${folder}genesis.json`) ? folder || "." : undefined
+}
+
+/** A path that cannot be looked at is read as a file, which says why. */
+function isFolder(path: string): boolean {
+  const stats = attempt(() => statSync(path))
+  return "isDirectory" in stats && stats.isDirectory()
 }
 
 function attempt<T>(read: () => T): T | Finding {
