@@ -3,8 +3,8 @@
 import type { Log } from "./log.ts"
 import { closing } from "./runtime/closing.ts"
 import { createFairQueue } from "./runtime/fair-queue.ts"
-import { checkStore, type CheckedStore } from "./operator/check-store.ts"
-import { systemClock } from "./clock.ts"
+import { checkStore, clockBackMs, type CheckedStore } from "./operator/check-store.ts"
+import { isoTime, systemClock } from "./clock.ts"
 import { httpUrl, shownSettings, type Config } from "./config.ts"
 import { LedgerError, usualError } from "./error.ts"
 import { exportBeside, type ExportingBeside } from "./threads/exporting-thread.ts"
@@ -97,6 +97,7 @@ export async function serve(
     tellSecrets(options.log, config, secrets, keyring)
     const checked = await checkStore(store, config.heads, placeOf(config), config.limits)
     tellMissing(options.log, config.heads, checked)
+    tellClock(options.log, checked)
     const { rootKey, previousRootKey } = secrets
     const rootKeys: RootKeys =
       previousRootKey === undefined ? [rootKey] : [rootKey, previousRootKey]
@@ -114,6 +115,14 @@ function tellMissing(log: Log, heads: string, { missing }: CheckedStore): void {
     { heads, ledgers: missing.length, origins },
     "ledgers that were signed are not in this data",
   )
+}
+
+function tellClock(log: Log, { newestMs = 0 }: CheckedStore): void {
+  if (newestMs > systemClock.now() + clockBackMs)
+    log.warn(
+      { newest: isoTime(newestMs) },
+      "the clock is behind the newest entry, and until it passes that time, every entry gets that time: set it right",
+    )
 }
 
 type RootKeys = readonly [string, ...string[]]

@@ -4,7 +4,13 @@
 import { join } from "node:path"
 import { createFrontier, equalBytes, eventHash, recordBytes } from "@tallystick/proof"
 import { statsOf } from "../operator/check-places.ts"
-import { allWorkspaces, endsBefore, missingOf, withoutHeads } from "../operator/check-store.ts"
+import {
+  allWorkspaces,
+  clockBackMs,
+  endsBefore,
+  missingOf,
+  withoutHeads,
+} from "../operator/check-store.ts"
 import { isoTime, systemClock } from "../clock.ts"
 import type { Config } from "../config.ts"
 import { detailOf, StartError } from "../error.ts"
@@ -203,8 +209,6 @@ async function checkSegments(
     return bad(detailOf(error), archiveAdvice)
   }
 }
-
-const clockBackMs = 1000
 
 async function checkClock(
   { journal }: Snapshot,

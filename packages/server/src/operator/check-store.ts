@@ -24,6 +24,9 @@ export interface CheckedStore {
   readonly newestMs: number | undefined
 }
 
+/** A newest entry that is further ahead shows that the clock was set back. */
+export const clockBackMs = 1000
+
 /**
  * How many entries a start checks in all workspaces together. In each, it checks at most the last
  * `recheckEntries`.
