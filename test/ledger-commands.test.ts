@@ -608,7 +608,7 @@ test("events export: a kill leaves no file that looks complete, and the next run
   assert.equal(await readFile(file, "utf8"), "one\r\ntwo\r\n")
 })
 
-test("events export: on a full disk no file looks complete", async () => {
+test("events export, receipts get: on a full disk no file looks complete", async () => {
   await using service = await startService()
   const acme = await makeWorkspace(service)
   const receipts = await writeMany(acme, 100)
@@ -641,6 +641,16 @@ test("events export: on a full disk no file looks complete", async () => {
   assert.match(cut.errors, /^tallystick: EFBIG: .*\n$/)
   const lines = linesOf(await readFile(join(folder.path, "jsonl"), "utf8"))
   assert.equal(JSON.parse(lines.at(-1) ?? "").end.count, 100)
+  const out = join(folder.path, "receipt.json")
+  const got = ["receipts", "get", acme.id, receipts[0]?.receipt ?? "", "--out", out]
+  const half = await run(
+    "sh",
+    ["-c", 'ulimit -f 2; exec "$@"', "sh", process.execPath, program, ...got],
+    {
+      environment: { PATH: process.env["PATH"], ...environment },
+    },
+  )
+  assert.deepEqual([half.code, existsSync(out)], [1, false], half.errors)
   await expectChain(acme.reader, acme.id, receipts)
 })
 
@@ -745,7 +755,7 @@ test("receipts get: is genuine with a key from elsewhere alone, and verify reads
   const verified = await tallystick(["verify", out, "--key", vkey])
   assert.deepEqual([verified.code, linesOf(verified.output)[0]], [0, `${out}: genuine`])
   const kept = await readFile(out)
-  assert.match((await get(receipt, "--out", out)).errors, /^tallystick: .*: file already exists$/m)
+  assert.match((await get(receipt, "--out", out)).errors, /^tallystick: .* already exists$/m)
   assert.deepEqual(await readFile(out), kept)
 
   const proof = await as(reader, service).run(["receipts", "proof", id, receipt])

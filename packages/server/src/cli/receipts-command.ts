@@ -1,6 +1,6 @@
 // `tallystick receipts`: gets a receipt or its proof, and checks the receipt from its bytes alone.
 
-import { writeFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { TallystickError, type Client, type ReceiptAnswer } from "@tallystick/client"
 import {
   examineFile,
@@ -13,6 +13,7 @@ import {
 import { ConfigError } from "../config.ts"
 import { StartError } from "../error.ts"
 import { textOf } from "../query/entry-columns.ts"
+import { replaceFile } from "../runtime/durable-file.ts"
 import { userServiceOf, type AskingTerminal } from "./service-calls.ts"
 import { exitCodeOf, notVkey, textOf as textOfFinding } from "./verify-command.ts"
 
@@ -39,7 +40,11 @@ export async function getReceipt(
   const [finding] = examineFile(utf8(text), { trustedKeys, geneses: [], ...asked })
   if (finding?.what !== "receipt")
     throw new StartError("the service's answer is not about a receipt")
-  if (out !== undefined) writeFileSync(out, text, { flag: "wx", mode: ownerOnly })
+  if (out !== undefined) {
+    if (existsSync(out)) throw new StartError(`${out} already exists`)
+    // For its owner alone: it may contain personal data.
+    replaceFile(out, text)
+  }
   // The service's own `verified` is left out: the finding says what was checked here.
   const { receipt, entry } = answer
   const facts = { ...membersOf(entry, finding), ...finding.facts }
@@ -51,9 +56,6 @@ export async function getReceipt(
     )
   return exitCodeOf([finding])
 }
-
-/** The file may contain personal data. */
-const ownerOnly = 0o600
 
 /**
  * The answer with a checkpoint that covers the entry: a request for the proof makes the service
