@@ -5,6 +5,7 @@ import { pageOf, tag } from "./html.ts"
 import { STATUS_CODES } from "./node-http.ts"
 
 export function refusalPage({ status, code, detail }: Refusal, target: string): string {
+  const root = rootFrom(target)
   const title = `${status} ${STATUS_CODES[status] ?? ""}`
   return pageOf(
     `${title} – Tallystick`,
@@ -14,7 +15,8 @@ export function refusalPage({ status, code, detail }: Refusal, target: string): 
 <main>
 <p>${detail.charAt(0).toUpperCase()}${detail.slice(1)}.</p>
 <p class="quiet"><code>${code}</code></p>
-<p><a href="${rootFrom(target)}docs">What this service takes, and what it answers</a></p>
+<p><a href="${root}">The dashboard</a></p>
+<p><a href="${root}docs">What this service takes, and what it answers</a></p>
 </main>
 `,
   )
