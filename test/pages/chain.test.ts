@@ -162,6 +162,8 @@ test("chain: what this browser found broken stays so until it was read again", a
   await expectAccessible(page)
   await page.getByRole("link", { name: "Overview" }).click()
   await page.getByRole("heading", { name: "Chain broken" }).waitFor()
+  await page.getByText("Nothing else does.").waitFor()
+  await page.locator(".links").getByText("#267").waitFor()
   await page.getByRole("link", { name: "What this means" }).click()
   await page.context().unroute(/records\?after=0&/)
   await page.getByText("Verify a range").click()

@@ -15,7 +15,7 @@ import { drawClaim } from "./chain-claim.tsx"
 import { cellsOf, type Cell } from "./chain-verdict.ts"
 import type { KnownChain } from "./chain-watch.ts"
 import { browserCheck } from "./browser-check.tsx"
-import { linkedEntries, Links } from "./links.tsx"
+import { around, linkedEntries, Links } from "./links.tsx"
 import { signedPart } from "./signed.tsx"
 import type { Range } from "./verify-chain.ts"
 import "./chain.css"
@@ -90,13 +90,13 @@ async function drawCell(
   )
   if (cell === undefined) return redraw(place)
   const [fault] = state.faults
-  const around =
+  const shown =
     fault !== undefined && cell.state === "broken"
-      ? { from: Math.max(1, fault.sequence - 1), to: fault.sequence + 1 }
+      ? around(fault)
       : { from: Math.max(cell.from, cell.to - 2), to: cell.to }
   const [first, last] = await Promise.all([
     linkedEntries(desk, recomputer, { from: cell.from, to: cell.from }),
-    linkedEntries(desk, recomputer, around),
+    linkedEntries(desk, recomputer, shown),
   ])
   // Another cell was chosen meanwhile.
   if (!isWanted()) return

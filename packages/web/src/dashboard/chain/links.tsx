@@ -1,7 +1,7 @@
 // Links between entries as a picture: the two ends of a link must be equal, so the picture is the
 // check.
 
-import type { EventsPage, ListedEntry } from "@tallystick/client/wire"
+import type { ChainFault, EventsPage, ListedEntry } from "@tallystick/client/wire"
 import type { Child } from "../../elements/elements.ts"
 import { number } from "../../parts/counted.ts"
 import { checkIcon, crossIcon, Icon } from "../../parts/icon.tsx"
@@ -62,6 +62,10 @@ export interface LinkedEntry {
   readonly entry: ListedEntry
   /** The recomputed hash; of an entry without a proof, the one that the service states. */
   readonly hash: string
+}
+
+export function around({ sequence }: ChainFault): Range {
+  return { from: Math.max(1, sequence - 1), to: sequence + 1 }
 }
 
 /** Neighbours of a chain, oldest first. Empty if they cannot be loaded. */

@@ -34,7 +34,8 @@ export function attention(desk: Desk): Part {
     draw: (concerns) =>
       concerns.length === 0 ? (
         <p class="soft small state">
-          <Icon of={checkIcon} /> <span>Nothing does.</span>
+          <Icon of={checkIcon} />{" "}
+          <span>Nothing {desk.chain.state()?.faults[0] && "else "}does.</span>
         </p>
       ) : (
         <ul>

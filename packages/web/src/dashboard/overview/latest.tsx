@@ -86,6 +86,9 @@ function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href
   )
 }
 
+/** Nobody knows these by their ids alone. */
+const kinds: Readonly<Record<string, string>> = { api_key: "Key ", token: "Link " }
+
 /** Reads of which the ledger itself keeps an entry. */
 const reads: Readonly<Record<string, string>> = {
   "security.session.create": "signed in",
@@ -120,6 +123,7 @@ export function whoRead(desk: Desk): Part {
           {events.map(({ actor, action, target, timestamp, sequence }) => (
             <li>
               <span>
+                {kinds[actor.type ?? ""]}
                 <Text of={actor.name ?? actor.email ?? actor.id} in="b" />{" "}
                 <a href={desk.link(["events", String(sequence)], { projectId: "system" })}>
                   {reads[action] ?? action}

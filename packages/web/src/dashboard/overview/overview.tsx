@@ -6,7 +6,7 @@ import { Icon, sealIcon } from "../../parts/icon.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { dayStart, Time, watchZone } from "../../parts/time.tsx"
 import { drawClaim } from "../chain/chain-claim.tsx"
-import { linkedEntries, Links, type LinkedEntry } from "../chain/links.tsx"
+import { around, linkedEntries, Links, type LinkedEntry } from "../chain/links.tsx"
 import type { Desk, OpenView } from "../desk.ts"
 import { startRecomputer, type Recomputer } from "../events/recompute.ts"
 import { offerReload } from "../offer-reload.tsx"
@@ -41,7 +41,7 @@ export const openOverview: OpenView = (desk) => {
       </div>
     </div>,
   )
-  let last: readonly LinkedEntry[] = []
+  let last: readonly LinkedEntry[] | undefined
   let seen = ""
   const recomputer = startRecomputer(offerReload)
   const draw = (): void => drawChain(claim, desk, last)
@@ -51,15 +51,15 @@ export const openOverview: OpenView = (desk) => {
     // Nothing is loaded where the chain is refused.
     rest.hidden = state === undefined && desk.chain.refusal() !== undefined
     if (state === undefined) return
-    const { size, pending, archived } = state
+    const { size, pending, archived, faults } = state
     // The figures are of these, and of today.
-    const now = [size, pending, archived, dayStart(new Date()).getTime()].join(" ")
+    const now = [size, pending, archived, faults.length, dayStart(new Date()).getTime()].join(" ")
     if (now === seen) return
     seen = now
     if (size === 0 && desk.workspace !== "instance")
       return desk.go(desk.link(["events"]), "replace")
     for (const part of Object.values(shown)) void part.load(state)
-    last = await newest(desk, recomputer)
+    last = await linksOf(state, desk, recomputer)
     draw()
   }
   const unwatch = [desk.chain.watch(() => void changed()), watchZone(() => void changed())]
@@ -82,13 +82,19 @@ export const openOverview: OpenView = (desk) => {
   }
 }
 
-/** The last signed entries, oldest first. */
-function newest(desk: Desk, recomputer: Recomputer): Promise<readonly LinkedEntry[]> {
-  const sealed = desk.chain.state()?.checkpoint?.sequence ?? 0
-  return linkedEntries(desk, recomputer, { from: sealed - 2, to: sealed })
+/** The entries where the chain is broken, or the last signed ones, oldest first. */
+function linksOf(
+  { checkpoint, faults: [fault] }: ChainState,
+  desk: Desk,
+  recomputer: Recomputer,
+): Promise<readonly LinkedEntry[]> {
+  const sealed = checkpoint?.sequence ?? 0
+  const shown = fault === undefined ? { from: sealed - 2, to: sealed } : around(fault)
+  return linkedEntries(desk, recomputer, shown)
 }
 
-function drawChain(place: Element, desk: Desk, last: readonly LinkedEntry[]): void {
+/** Until its links are known, their place is empty. */
+function drawChain(place: Element, desk: Desk, last: readonly LinkedEntry[] | undefined): void {
   drawClaim(place, desk, {
     buttons: ({ faults }) => (
       <>
@@ -101,28 +107,29 @@ function drawChain(place: Element, desk: Desk, last: readonly LinkedEntry[]): vo
       </>
     ),
     below: (state) =>
-      last.length > 0 && (
-        <Links entries={last} entryHref={({ sequence }) => desk.link(["events", String(sequence)])}>
-          <Signed state={state} last={last} />
+      last?.length !== 0 && (
+        <Links
+          entries={last ?? []}
+          entryHref={({ sequence }) => desk.link(["events", String(sequence)])}
+        >
+          <Signed state={state} newest={last?.at(-1)} />
         </Links>
       ),
   })
 }
 
-/** Only if the last entry shown is the last that the checkpoint covers. */
-function Signed({
-  state: { checkpoint },
-  last,
-}: {
+interface SignedProps {
   readonly state: ChainState
-  readonly last: readonly LinkedEntry[]
-}) {
-  const newestShown = last.at(-1)
-  if (checkpoint === undefined || newestShown?.entry.sequence !== checkpoint.sequence) return <></>
+  readonly newest: LinkedEntry | undefined
+}
+
+/** Only if the last entry shown is the last that the checkpoint covers. */
+function Signed({ state: { checkpoint }, newest }: SignedProps) {
+  if (checkpoint === undefined || newest?.entry.sequence !== checkpoint.sequence) return <></>
   return (
     <>
       <li class="ends">
-        <b>{newestShown.hash.slice(-4)}</b>
+        <b>{newest.hash.slice(-4)}</b>
         <span class="intact">
           <Icon of={sealIcon} />
         </span>
