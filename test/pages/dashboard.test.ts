@@ -381,9 +381,12 @@ test("Tab begins at the top, and goes on where the reader was", async (open) => 
 test("keys lead from page to page, a list names them, and Back works", async (open) => {
   const page = await open("workspaces", viewer)
   await page.getByRole("heading", { name: "Workspaces" }).waitFor()
+  const lastOfBar = page.getByRole("link", { name: "Settings" })
+  const before = await lastOfBar.boundingBox()
   await page.keyboard.press("g")
   await page.keyboard.press("o")
   await page.getByRole("heading", { name: /Chain intact/ }).waitFor()
+  assert.deepEqual(await lastOfBar.boundingBox(), before, "no link moves when another is current")
   await page.getByRole("button", { name: "Account" }).click()
   await page.goBack()
   await page.getByRole("heading", { name: "Workspaces" }).waitFor()
@@ -478,7 +481,7 @@ test("each part that is refused says why, and is tried again", async (open) => {
   for (const [path, refused, whole] of [
     ["", 4, /No event yet today|By the hour/],
     ["/policies", 3, /They are private/],
-    ["/settings", 2, /an admin of this workspace changes/],
+    ["/settings", 2, /An admin of this workspace changes/],
   ] as const) {
     await page.route(api, (route) => route.fulfill({ status: 503, json }))
     await page.goto(`${service.url}/ui${path}`)

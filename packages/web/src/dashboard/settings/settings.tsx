@@ -229,7 +229,7 @@ function WorkspaceForm({
           {saved}
         </>
       ) : (
-        <p class="soft">Whoever is an admin of this workspace changes its settings.</p>
+        <p class="soft">An admin of this workspace changes its settings.</p>
       )}
     </>
   )
