@@ -109,6 +109,7 @@ function parameterOf({ field, value, isNot }: Chip, chips: readonly Chip[]): Que
     : undefined
 }
 
+/** Also from the base line of the timeline up: changes of security are seen best there. */
 export const lanes: readonly Lane[] = ["security", "data", "policy", "operations"]
 
 /** Names that are parameters, not fields of a search. */

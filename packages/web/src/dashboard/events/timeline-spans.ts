@@ -3,9 +3,7 @@
 import type { Timeline } from "@tallystick/client/wire"
 import { counted, number } from "../../parts/counted.ts"
 import { timeText } from "../../parts/time.tsx"
-
-/** Security is on the base line, where its changes are visible. */
-export const timelineLanes = ["security", "policy", "data", "operations"] as const
+import { lanes } from "./asked.ts"
 
 export function startOf({ from, bucketSeconds }: Timeline, place: number): number {
   return Date.parse(from) + place * bucketSeconds * 1000
@@ -19,7 +17,7 @@ export function endsOf(timeline: Timeline): readonly [from: number, to: number] 
 export function bucketText(timeline: Timeline, place: number): string {
   const bucket = timeline.buckets[place]
   if (bucket === undefined) return "Nothing occurred"
-  const counts = timelineLanes.flatMap((lane) => {
+  const counts = lanes.flatMap((lane) => {
     const count = bucket.counts[lane] ?? 0
     return count === 0 ? [] : [`${number(count)} ${lane}`]
   })

@@ -2,7 +2,8 @@ import type { Timeline } from "@tallystick/client/wire"
 import { number } from "../../parts/counted.ts"
 import { openDialog } from "../../parts/dialog.tsx"
 import { Table } from "../../parts/table.tsx"
-import { spanOf, timelineLanes } from "./timeline-spans.ts"
+import { lanes } from "./asked.ts"
+import { spanOf } from "./timeline-spans.ts"
 
 export function openTimelineTable(timeline: Timeline): void {
   const some = timeline.buckets
@@ -13,7 +14,7 @@ export function openTimelineTable(timeline: Timeline): void {
       <Table<(typeof some)[number]>
         columns={[
           { name: "From – until", isPlain: true, draw: ({ place }) => spanOf(timeline, place) },
-          ...timelineLanes.map((lane) => ({
+          ...lanes.map((lane) => ({
             name: lane,
             isNumber: true,
             draw: ({ counts }: (typeof some)[number]) => number(counts[lane] ?? 0),

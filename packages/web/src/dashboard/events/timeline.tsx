@@ -7,8 +7,9 @@ import { RefusedLine } from "../../parts/form.tsx"
 import { isUtc, timeText } from "../../parts/time.tsx"
 import type { Desk } from "../desk.ts"
 import type { Query } from "../place.ts"
+import { lanes } from "./asked.ts"
 import { choosing, type Chosen } from "./timeline-choice.ts"
-import { bucketText, endsOf, startOf, timelineLanes } from "./timeline-spans.ts"
+import { bucketText, endsOf, startOf } from "./timeline-spans.ts"
 import { openTimelineTable } from "./timeline-table.tsx"
 import { ticksOf } from "./timeline-ticks.ts"
 import { timelineOf } from "./whole-timeline.ts"
@@ -124,7 +125,7 @@ function Bars({ of: { buckets } }: { readonly of: Timeline }) {
     >
       {buckets.map(({ counts }, place) => {
         let base = height
-        return timelineLanes.map((lane) => {
+        return lanes.map((lane) => {
           const tall = ((counts[lane] ?? 0) / most) * height
           if (tall === 0) return undefined
           // A bucket with few entries still gets a visible bar.
