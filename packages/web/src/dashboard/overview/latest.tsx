@@ -77,7 +77,7 @@ function LatestRow({ entry, href }: { readonly entry: ListedEntry; readonly href
     <li class="wood">
       <Notch lane={lane} state={notchState(integrity)} />
       <a href={href}>
-        <Time at={timestamp} form={isToday(timestamp) ? "second" : "date"} />
+        <Time at={timestamp} form={isToday(timestamp) ? "second" : "short"} />
       </a>
       <Text of={actor.name ?? actor.id} in="span" class="who cut" />
       <Text of={action} in="code" class="cut" />
@@ -131,7 +131,7 @@ export function whoRead(desk: Desk): Part {
                 {target.name !== undefined && <Text of={target.name} />}
               </span>
               <span class="quiet">
-                <Time at={timestamp} form={isToday(timestamp) ? "clock" : "date"} />
+                <Time at={timestamp} form={isToday(timestamp) ? "clock" : "short"} />
               </span>
             </li>
           ))}
