@@ -322,6 +322,8 @@ test("after a lost connection, an older statement about a chain is not shown as 
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
   await page.locator(".chain-status").getByText("Connection lost").waitFor()
   assert.equal(await page.locator(".chain-status .intact").count(), 0)
+  await page.setViewportSize({ width: 320, height: 640 })
+  await expectFits(page)
 })
 
 test("a chain is green only after it was read again", async () => {

@@ -29,10 +29,13 @@ export function drawChainStatus(place: Element, { chain, link }: Desk): void {
     <a href={link(["chain"])} class={`state ${isStale ? "neutral" : tone}`}>
       <Icon of={isStale ? attentionIcon : icon} />
       <span>
-        {isStale && "Connection lost. "}
-        <span class="wide-only">Chain </span>
-        {word}
-        {rest}
+        {isStale && "Connection lost"}
+        <span class={isStale ? "wide-only" : undefined}>
+          {isStale && ". "}
+          <span class="wide-only">Chain </span>
+          {word}
+          <span class="to">{rest}</span>
+        </span>
       </span>
     </a>,
   )
