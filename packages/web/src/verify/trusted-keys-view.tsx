@@ -59,7 +59,7 @@ function AddKey() {
   field.autocomplete = "off"
   field.spellcheck = false
   field.setAttribute("aria-describedby", "new-key-fault")
-  const fault = elementOf(<p id="new-key-fault" class="broken small" />)
+  const fault = elementOf(<p id="new-key-fault" class="attention small" />)
   const add = (event: Event): void => {
     event.preventDefault()
     const vkey = field.value.trim()
