@@ -42,6 +42,7 @@ test("entry: it is opened and left by keyboard, and proven here", async (open) =
   await page.keyboard.press("]")
   await page.waitForURL((url) => url.pathname.endsWith(`/${sequence - 1}`))
   await drawer.getByText(`#${sequence - 1}, on disk`).waitFor()
+  assert.equal(await page.title(), `Events · ${sequence - 1} · ${workspace.id} · Tallystick`)
   await drawer.getByText(/Canonical bytes/).click()
   await drawer.locator("pre").getByText('"action":').waitFor()
   await page.keyboard.press("Escape")
@@ -51,6 +52,7 @@ test("entry: it is opened and left by keyboard, and proven here", async (open) =
     String(sequence - 1),
     "the keyboard returns to the row",
   )
+  assert.equal(await page.title(), `Events · ${workspace.id} · Tallystick`)
   const receipt = (await viewer.get(`${workspace.path}/events?limit=1&cursor=${sequence}`)).json<{
     events: { receipt: string; id: string; sequence: number }[]
   }>().events[0]

@@ -1,6 +1,7 @@
 // A single-page application. The address says what is shown.
 
 import type { Session } from "@tallystick/client/wire"
+import { printable } from "@tallystick/proof"
 import { ask } from "../ask.ts"
 import { keepText } from "../kept.ts"
 import { showCutText } from "../parts/cut-text.ts"
@@ -113,14 +114,17 @@ export function showDashboard(parts: DashboardParts): void {
     const workspace = reach.namedIn(place)
     nameWorkspace(place, workspace)
     const isSame = place.page === shown?.page && workspace === shown.workspace
-    if (isSame && view?.moved !== undefined) return view.moved(place)
+    if (isSame && view?.moved !== undefined) {
+      document.title = titleOf(view, place, workspace)
+      return view.moved(place)
+    }
     view?.close?.()
     const isLeft = shown !== undefined && shown.page !== place.page
     shown = { page: place.page, workspace }
     desk = deskOf(workspace)
     const open = reach.has(workspace) || place.page === "workspaces" ? viewOf(place) : openForbidden
     view = open(desk, place)
-    document.title = `${view.title} · ${workspace} · Tallystick`
+    document.title = titleOf(view, place, workspace)
     shell.mark(workspace, place.page, view.isWide ?? false)
     keys.use(view.shortcuts ?? [])
     shell.main.replaceChildren(view.node)
@@ -131,6 +135,12 @@ export function showDashboard(parts: DashboardParts): void {
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
   show()
+}
+
+/** Tabs and the list of visited pages tell two entries or two people apart. */
+function titleOf({ title }: View, { rest }: Place, workspace: string): string {
+  const part = printable(rest.at(-1) ?? "")
+  return [title, ...(title.endsWith(part) ? [] : [part]), workspace, "Tallystick"].join(" · ")
 }
 
 /** Another page begins at its top, under no menu; Tab goes on there. */
