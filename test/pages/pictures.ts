@@ -7,7 +7,7 @@ import type { ChainState } from "@tallystick/client/wire"
 import type { Browser } from "playwright-core"
 import { setUpFirst } from "../people.ts"
 import { eventually, make, makeKey, startService, writeMany } from "../service.ts"
-import { auditedSoon, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
+import { auditedSoon, giveTime, noBrowser, openBrowser, signInto, watch } from "./browser.ts"
 import { createChance } from "../chance.ts"
 
 const folder = join(import.meta.dirname, "../../docs/pictures")
@@ -120,6 +120,8 @@ async function picture(
   await page.goto(url.href)
   await page.getByText(text).first().waitFor()
   await page.locator("main[aria-busy=true]").waitFor({ state: "detached" })
+  // Filters and links come after what they belong to.
+  await giveTime(page, 1000)
   await page.screenshot({ path: join(folder, `${name}.png`) })
   process.stdout.write(`docs/pictures/${name}.png\n`)
 }
