@@ -163,7 +163,7 @@ test("a hold is placed and released, and rules are counted, ticked and saved, an
   await page.getByText("Tick the box to confirm that these contents are destroyed").waitFor()
   await page.getByLabel("The contents of 20 entries may be destroyed for ever").check()
   await page.getByRole("button", { name: "Save the rules" }).click()
-  await page.getByRole("status").getByText("The rules are saved").waitFor()
+  await page.locator("main").getByText("The rules are saved").waitFor()
   const { retention } = (await service.root.get(workspace.path)).json<{ retention: object }>()
   assert.deepEqual(retention, [{ days: 365 }])
   const run = (await service.root.post(`${workspace.path}/retention/run`, {})).json()

@@ -13,7 +13,6 @@ import { elementOf, redraw, type Child } from "../../elements/elements.ts"
 import { counted, number, sizeText } from "../../parts/counted.ts"
 import { formRows } from "../../parts/form-rows.tsx"
 import { Check, Form } from "../../parts/form.tsx"
-import { announce } from "../../parts/page.tsx"
 import { Skeleton } from "../../parts/refused.tsx"
 import { showTold } from "../../parts/show-told.tsx"
 import { Table, type Column } from "../../parts/table.tsx"
@@ -28,7 +27,7 @@ export function retentionPart(desk: Desk): Part {
   void showTold(
     place,
     () => desk.get<Workspace>([]),
-    ({ retention }, again) => <Rules desk={desk} rules={retention} saved={again} />,
+    ({ retention }) => <Rules desk={desk} rules={retention} />,
   )
   return { node: place }
 }
@@ -36,10 +35,9 @@ export function retentionPart(desk: Desk): Part {
 interface RulesProps {
   readonly desk: Desk
   readonly rules: readonly RetentionRule[]
-  readonly saved: () => void
 }
 
-function Rules({ desk, rules, saved }: RulesProps) {
+function Rules({ desk, rules }: RulesProps) {
   const rows = formRows({ name: "Rule", className: "rules", items: rules, draw: ruleFields })
   const preview = elementOf(<div aria-live="polite" />)
   let counting: object | undefined
@@ -49,6 +47,15 @@ function Rules({ desk, rules, saved }: RulesProps) {
     redraw(preview)
     // Until they are saved, and not only counted.
     rows.place.dataset["unsaved"] = ""
+  }
+  const saved = (): void => {
+    delete rows.place.dataset["unsaved"]
+    redraw(
+      preview,
+      <p class="soft" role="status">
+        The rules are saved.
+      </p>,
+    )
   }
   const submit = async () => {
     const wanted = rows.all().map(ruleIn)
@@ -164,10 +171,6 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
     entries > 0 && !values.has("seen")
       ? invalid("tick the box to confirm that these contents are destroyed")
       : desk.send("PATCH", [], { retention: rules, confirm: token })
-  const done = (): void => {
-    announce("The rules are saved")
-    saved()
-  }
   return (
     <section class="panel" aria-label="What these rules would destroy">
       <h2>
@@ -182,7 +185,7 @@ function Preview({ desk, rules, of, saved }: PreviewProps) {
         </p>
       )}
       {entries > 0 && <Counts of={of} />}
-      <Form action="Save the rules" submit={save} done={done}>
+      <Form action="Save the rules" submit={save} done={saved}>
         {entries > 0 && (
           <>
             <State in="p" tone="attention">
