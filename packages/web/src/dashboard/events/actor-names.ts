@@ -1,4 +1,5 @@
-// Names of actors by their ids, from the loaded rows; the newest row wins.
+// What rows call actors, by their ids: a name, or else an e-mail address. The newest loaded row
+// wins.
 
 import type { Row } from "./rows.ts"
 
@@ -11,9 +12,11 @@ export function createActorNames() {
   const names = new Map<string, string>()
   return {
     learn(rows: readonly Row[]): void {
-      for (const { entry } of rows.toReversed())
-        if (typeof entry?.actor.name === "string")
-          names.set(entry.actor.id.toLowerCase(), entry.actor.name)
+      for (const { entry } of rows.toReversed()) {
+        const name = entry?.actor.name ?? entry?.actor.email
+        if (entry !== undefined && typeof name === "string")
+          names.set(entry.actor.id.toLowerCase(), name)
+      }
     },
     nameOf: (id: string): string | undefined => names.get(id.toLowerCase()),
     idsOf: (text: string): readonly string[] =>

@@ -41,18 +41,22 @@ test("values that begin with the typed text come before those that contain it, w
   assert.deepEqual(shown("actor:US"), [["actor:usr_1", "7"]])
   const names = createActorNames()
   names.learn(
-    ["Nora", "Noor"].map((name, at) => ({
+    [{ name: "Nora", email: "n@example.com" }, { email: "noor@example.com" }].map((who, at) => ({
       sequence: 2 - at,
       occurredAt: "",
-      entry: { actor: { id: ["usr_9", "USR_1"][at], name } } as unknown as ListedEntry, // enough of one
+      entry: { actor: { id: ["usr_9", "USR_1"][at], ...who } } as unknown as ListedEntry, // enough of one
       state: "sealed",
     })),
   )
   const named = (word: string) =>
     valueSuggestions(typedIn(word), values, names).map(({ text, beside }) => [text, beside])
-  assert.deepEqual(named("actor:noo"), [["actor:usr_1", "Noor · 7"]], "found by its name")
+  assert.deepEqual(
+    named("actor:noo"),
+    [["actor:usr_1", "noor@example.com · 7"]],
+    "found by what rows call it",
+  )
   assert.deepEqual(named("actor:Nora"), [["actor:usr_9", "Nora"]], "its count is not known")
-  assert.deepEqual(named("actor:usr"), [["actor:usr_1", "Noor · 7"]])
+  assert.deepEqual(named("actor:usr"), [["actor:usr_1", "noor@example.com · 7"]])
   assert.deepEqual(named("target:noo"), [], "names are those of actors")
   assert.deepEqual(
     knownValues(typedIn("lane:s"))?.map(({ text }) => text),
