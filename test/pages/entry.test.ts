@@ -106,6 +106,8 @@ test("entry: a link for others, marks for a pack, and a search from here", async
   await page.keyboard.press("j")
   await page.keyboard.press("x")
   await page.locator(".marks").getByText("2 marked for a pack").waitFor()
+  await page.keyboard.press("c")
+  await page.locator(".confirmed").getByText("The receipt id is copied").waitFor()
   await page.keyboard.press("Enter")
   const drawer = page.getByRole("complementary", { name: "Entry" })
   await drawer.getByRole("button", { name: "Unmark" }).waitFor()

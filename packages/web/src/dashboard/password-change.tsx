@@ -1,8 +1,8 @@
 import { askJson } from "../ask.ts"
 import { openForm } from "../parts/dialog.tsx"
 import { Field, textIn } from "../parts/form.tsx"
-import { announce } from "../parts/page.tsx"
 import { root } from "../place.ts"
+import { confirmed } from "./confirmed.tsx"
 import type { Desk } from "./desk.ts"
 
 export function openPasswordChange({ inSession }: Desk): void {
@@ -14,7 +14,7 @@ export function openPasswordChange({ inSession }: Desk): void {
       const url = new URL("v1/session/password", root)
       return inSession(() => askJson(url, { method: "POST", body }))
     },
-    done: () => announce("The password is changed"),
+    done: () => confirmed("The password is changed"),
     children: (
       <>
         <Field

@@ -1,6 +1,6 @@
 import type { ListedEntry } from "@tallystick/client/wire"
 import { copyText } from "../../parts/copy.tsx"
-import { announce } from "../../parts/page.tsx"
+import { confirmed } from "../confirmed.tsx"
 import type { Shortcut } from "../desk.ts"
 import type { Address } from "./explorer-address.ts"
 import type { Controls } from "./explorer-controls.tsx"
@@ -47,5 +47,7 @@ export function explorerShortcuts(parts: ShortcutParts): readonly Shortcut[] {
 }
 
 function copy(text: string, what: string): void {
-  void copyText(text).then((isCopied) => announce(isCopied ? `Copied ${what}` : "Not copied"))
+  void copyText(text).then((isCopied) =>
+    confirmed(isCopied ? `The ${what} is copied` : "Not copied"),
+  )
 }
