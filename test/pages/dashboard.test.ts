@@ -317,9 +317,14 @@ async function signOut(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Sign in" }).waitFor()
 }
 
-test("after a lost connection, an older statement about a chain is not shown as current", async (open) => {
-  const page = await open("workspaces", viewer, { refused: [503] })
+test("after a lost connection, what was refused is asked again, and an older statement about a chain is not current", async (open) => {
+  const page = await open("workspaces", viewer, { refused: [503, "ERR_INTERNET_DISCONNECTED"] })
   await page.locator(".chain-status .intact").waitFor()
+  await page.context().setOffline(true)
+  await page.getByRole("link", { name: "Packs" }).click()
+  await page.getByRole("heading", { name: "No connection" }).waitFor()
+  await page.context().setOffline(false)
+  await page.getByText("There is none yet").waitFor()
   await page.context().route(/\/integrity$/, (route) => route.fulfill({ status: 503 }))
   await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
   await page.locator(".chain-status").getByText("Connection lost").waitFor()

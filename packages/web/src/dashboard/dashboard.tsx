@@ -134,6 +134,7 @@ export function showDashboard(parts: DashboardParts): void {
   keepFocus(over.signal)
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
+  addEventListener("online", () => tryAgain(shell.main), over)
   show()
 }
 
@@ -141,6 +142,12 @@ export function showDashboard(parts: DashboardParts): void {
 function titleOf({ title }: View, { rest }: Place, workspace: string): string {
   const part = printable(rest.at(-1) ?? "")
   return [title, ...(title.endsWith(part) ? [] : [part]), workspace, "Tallystick"].join(" · ")
+}
+
+/** Everything that could not be loaded. */
+function tryAgain(main: Element): void {
+  const again = "[part=refusal] [part=button], .refused-line .plain"
+  for (const button of main.querySelectorAll<HTMLElement>(again)) button.click()
 }
 
 /** Another page begins at its top, under no menu; Tab goes on there. */
