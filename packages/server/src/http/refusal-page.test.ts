@@ -22,7 +22,7 @@ test("a refusal page shows the error, and escapes the caller's input", () => {
   assert.doesNotMatch(page, /<script/)
 })
 
-test("the link of a refusal page leads to the service's start page, even behind a path prefix of a proxy", () => {
+test("the links of a refusal page lead to the dashboard and the documentation, even behind a path prefix of a proxy", () => {
   for (const target of [
     "/",
     "/nothing",
@@ -33,12 +33,14 @@ test("the link of a refusal page leads to the service's start page, even behind 
     "/v1/nothing?a",
     "*",
   ]) {
-    const [, href = ""] = /href="([^"]+)"/.exec(refusalPage(refusal, target)) ?? []
-    if (target === "*") assert.equal(href, "./docs")
+    const hrefs = [...refusalPage(refusal, target).matchAll(/href="([^"]+)"/g)].map(
+      ([, href = ""]) => href,
+    )
+    if (target === "*") assert.deepEqual(hrefs, ["./", "./docs"])
     else
-      assert.equal(
-        new URL(href, `https://ledger.example/tally${target}`).pathname,
-        "/tally/docs",
+      assert.deepEqual(
+        hrefs.map((href) => new URL(href, `https://ledger.example/tally${target}`).pathname),
+        ["/tally/", "/tally/docs"],
         target,
       )
   }

@@ -87,6 +87,7 @@ export function showDashboard(parts: DashboardParts): void {
     desk?.chain.close()
     signedOut()
   }
+  let wasLost = false
   const signedInAgain = pausing(parts, over.signal)
   const { go, show } = navigation(draw, over)
   function deskOf(workspace: string): Desk {
@@ -105,6 +106,9 @@ export function showDashboard(parts: DashboardParts): void {
       // Only one that exists is opened again.
       if (opened.chain.state() !== undefined) lastWorkspace.set(workspace)
       drawChainStatus(shell.status, opened)
+      const isLost = opened.chain.refusal() !== undefined
+      if (wasLost && !isLost) tryAgain(shell.main)
+      wasLost = isLost
     })
     void opened.chain.look()
     return opened
@@ -134,7 +138,8 @@ export function showDashboard(parts: DashboardParts): void {
   keepFocus(over.signal)
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
-  addEventListener("online", () => tryAgain(shell.main), over)
+  // The bar asks for the chain then; its answer says that the service can be reached.
+  addEventListener("online", () => (wasLost = true), over)
   show()
 }
 
