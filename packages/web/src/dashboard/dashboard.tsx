@@ -87,7 +87,7 @@ export function showDashboard(parts: DashboardParts): void {
     desk?.chain.close()
     signedOut()
   }
-  let wasLost = false
+  const answered = tryingAgain(shell.main, over)
   const signedInAgain = pausing(parts, over.signal)
   const { go, show } = navigation(draw, over)
   function deskOf(workspace: string): Desk {
@@ -106,9 +106,7 @@ export function showDashboard(parts: DashboardParts): void {
       // Only one that exists is opened again.
       if (opened.chain.state() !== undefined) lastWorkspace.set(workspace)
       drawChainStatus(shell.status, opened)
-      const isLost = opened.chain.refusal() !== undefined
-      if (wasLost && !isLost) tryAgain(shell.main)
-      wasLost = isLost
+      answered(opened.chain.refusal() === undefined)
     })
     void opened.chain.look()
     return opened
@@ -138,8 +136,6 @@ export function showDashboard(parts: DashboardParts): void {
   keepFocus(over.signal)
   document.addEventListener("click", (event) => follow(event, go), over)
   document.addEventListener("pointerover", showCutText, over)
-  // The bar asks for the chain then; its answer says that the service can be reached.
-  addEventListener("online", () => (wasLost = true), over)
   show()
 }
 
@@ -149,10 +145,20 @@ function titleOf({ title }: View, { rest }: Place, workspace: string): string {
   return [title, ...(title.endsWith(part) ? [] : [part]), workspace, "Tallystick"].join(" · ")
 }
 
-/** Everything that could not be loaded. */
-function tryAgain(main: Element): void {
+/**
+ * Takes whether the service has answered the bar. Once it does again, also after the network was
+ * away, everything that could not be loaded is asked for again.
+ */
+function tryingAgain(main: Element, over: AbortController): (isAnswered: boolean) => void {
   const again = "[part=refusal] [part=button], .refused-line .plain"
-  for (const button of main.querySelectorAll<HTMLElement>(again)) button.click()
+  let wasLost = false
+  // The bar asks then, too.
+  addEventListener("online", () => (wasLost = true), over)
+  return (isAnswered) => {
+    if (wasLost && isAnswered)
+      for (const button of main.querySelectorAll<HTMLElement>(again)) button.click()
+    wasLost = !isAnswered
+  }
 }
 
 /** Another page begins at its top, under no menu; Tab goes on there. */
