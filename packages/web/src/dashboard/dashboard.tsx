@@ -93,13 +93,8 @@ export function showDashboard(parts: DashboardParts): void {
   function deskOf(workspace: string): Desk {
     if (desk?.workspace === workspace) return desk
     desk?.chain.close()
-    const opened = createDesk({
-      session,
-      workspace,
-      go,
-      working: shell.working,
-      signedInAgain,
-    })
+    const { working } = shell
+    const opened = createDesk({ session, workspace, go, working, signedInAgain })
     drawChainStatus(shell.status, opened)
     if (!reach.has(workspace)) return opened
     opened.chain.watch(() => {
